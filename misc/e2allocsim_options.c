@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare/user_library.h"
 #include "compare/tunables.h"
+#include "compare/user_library.h"
+#include "e2allocsim_compared.h"
 #include "simulate/results/shown.h"
 #include "support/text/units.h"
 #include "support/vector.h"
 
 #define MOST_PROCESSORS 65536
-#define MOST_GOALS 65536
 
 /* The number of threads in the series' own fragmentation test. */
 #define PROCESSORS 64
@@ -42,129 +42,18 @@ static const char examples[] =
 	"  e2allocsim replay trace.txt before.img               beside what the kernel did, each policy\n"
 	"  e2allocsim all --html=all.html --quick               every workload, in small: a page with charts\n";
 
-static void set_choices(const struct taken_option *option, uint32_t *choices)
-{
-	errcode_t error = configuration_parse_choices(option->argument, choices);
-
-	if (error)
-		usage_error("--%s: %s does not name choices or patches of the series: e2allocsim(8) lists them",
-		            option->row->name, option->argument);
-}
-
-static void set_policy(struct command *command, const struct taken_option *option)
-{
-	struct problem problem = { 0 };
-
-	if (!user_library_is_path(option->argument)) {
-		if (policy_find(option->argument, &command->policy.policy))
-			usage_error("--policy: %s: there is no such policy; a library's name has a slash, as ./mine.so",
-			            option->argument);
-		return;
-	}
-	user_library_unload(TAKE(command->user));
-	if (user_library_load(option->argument, &command->user, &problem))
-		exit(print_problem(&problem));
-	command->policy.policy = POLICY_USER;
-	command->policy.user = command->user;
-}
-
-static void add_choices(struct command *command, const struct taken_option *option)
-{
-	set_choices(option, &command->policy.choices_added);
-}
-
-static void drop_choices(struct command *command, const struct taken_option *option)
-{
-	set_choices(option, &command->policy.choices_dropped);
-}
-
-static void set_stripe(struct command *command, const struct taken_option *option)
-{
-	if (!option->value)
-		command->policy.allocator.stripe_blocks = EXT2MB_NO_STRIPE;
-}
-
-static bool is_set(const struct command *command, const struct tunable *wanted)
-{
-	unsigned int index = 0;
-
-	while (tunable_get(index) != wanted)
-		index++;
-	return command->policy.tunables_set & UINT64_C(1) << index;
-}
-
-/* NAME=VALUE; may be repeated. */
-static void set_set(struct command *command, const struct taken_option *option)
-{
-	char *value = strchr(option->argument, '=');
-	struct problem problem = { 0 };
-	uint64_t number;
-
-	if (!value)
-		usage_error("--set: %s: a value is missing: NAME=VALUE", option->argument);
-	*value++ = '\0';
-	const struct tunable *tunable = tunable_find(option->argument);
-	if (!tunable)
-		usage_error("--set: %s: there is no such tunable: e2allocsim(8) lists them", option->argument);
-	if (tunable_read(tunable, value, &number, &problem))
-		usage_error("--set=%s=%s: %s", option->argument, value, problem.reason ? problem.reason : "no memory");
-	tunable_set(tunable, &command->policy, number);
-}
-
-/* Linux's default of mb_max_linear_groups on rotational disks. */
-static void set_rotational(struct command *command, const struct taken_option *option)
-{
-	(void)option;
-	if (!is_set(command, tunable_find("mb_max_linear_groups")))
-		command->policy.linear_groups = LINEAR_GROUPS_ROTATIONAL;
-}
-
 static void set_show(struct command *command, const struct taken_option *option)
 {
 	errcode_t error = shown_parse(option->argument, &command->options.shown);
 
 	if (error)
-		usage_error("--show: %s: there are mb_stats, mb_groups and mb_structs_summary", option->argument);
+		usage_error("--show: %s: it is not one of mb_stats, mb_groups and mb_structs_summary",
+		            option->argument);
 }
 
 static const char *shown_word(unsigned int index)
 {
 	return kernel_form_name((enum kernel_form)index);
-}
-
-/* Lists the tunables that can be set. */
-static const char *tunable_word(unsigned int index)
-{
-	const struct tunable *tunable;
-
-	for (unsigned int row = 0; (tunable = tunable_get(row)); row++)
-		if (tunable->get && index-- == 0)
-			return tunable->name;
-	return NULL;
-}
-
-static void check_compared(struct command *command)
-{
-	const struct workload *workload = command->options.workload;
-	const struct tunable *tunable;
-
-	for (unsigned int index = 0; (tunable = tunable_get(index)); index++)
-		if (is_set(command, tunable) && configuration_varies(command->comparison, tunable->name))
-			usage_error("--set=%s: the runs that are compared differ in it: leave it out, or compare "
-			            "something else",
-			            tunable->name);
-	if (command->comparison != COMPARE_ORPHANS || !workload)
-		return;
-	if (!workload_has_option(workload, "orphans"))
-		usage_error("--compare=orphans: %s keeps none: truncate and creat_clo do", workload->name);
-	if (workload_setting(workload, command->settings, "orphans")->number)
-		usage_error(
-			"--orphans: the runs that are compared differ in it: leave it out, or compare something else");
-}
-
-static void set_compare(struct command *command, const struct taken_option *option)
-{
-	command->comparison = (enum comparison)(COMPARE_NOTHING + 1 + option->value);
 }
 
 /* "1,2,4,8" */
@@ -230,96 +119,6 @@ void set_mke2fs_option(struct command *command, const struct taken_option *optio
 		usage_error("-L: %s is longer than %d bytes", option->argument, EXT2_LABEL_LEN);
 	mke2fs_arguments_add(&command->mke2fs, letter, option->argument);
 }
-
-_Static_assert(POLICY_EXT2MB == 0 && POLICY_SERIES == 1 && POLICY_BASE == 2, "--policy");
-_Static_assert(EXT2MB_SCAN_LINEAR == 1 && EXT2MB_SCAN_INDEXED == 2, "--scan");
-_Static_assert(EXT2MB_NORMALIZE_EXT2MB == 1 && EXT2MB_NORMALIZE_TABLE == 2 && EXT2MB_NORMALIZE_POW2 == 3 &&
-                       EXT2MB_NORMALIZE_NONE == 4,
-               "--normalize");
-_Static_assert(EXT2MB_LOCALITY_DIRECTORY == 1 && EXT2MB_LOCALITY_THREAD == 2 && EXT2MB_LOCALITY_NONE == 3, "--small");
-_Static_assert(COMPARE_POLICIES == 1 && COMPARE_NORMALIZATIONS == 2 && COMPARE_WINDOWS == 3 && COMPARE_PATCHES == 4 &&
-                       COMPARE_MAIN == 5 && COMPARE_ORPHANS == 6,
-               "--compare");
-
-static const struct option_row compared_rows[] = {
-	{ .heading = "What is compared" },
-	{ .name = "policy",
-	  .argument = "POLICY",
-	  .kind = ARGUMENT_TEXT,
-	  .words = "ext2mb|series|base",
-	  .set = set_policy,
-	  .help = "base (Linux before the series), series (Linux with it), ext2mb (default),\n"
-	          "or a library with one of your own, ./NAME.so: see ext2mb_policy.h" },
-	{ .name = "add",
-	  .argument = "CHOICES",
-	  .kind = ARGUMENT_TEXT,
-	  .set = add_choices,
-	  .help = "add single choices or numbers of the series' patches: try-lock,4,8-10" },
-	{ .name = "drop",
-	  .argument = "CHOICES",
-	  .kind = ARGUMENT_TEXT,
-	  .set = drop_choices,
-	  .help = "leave out single choices or patches" },
-	{ .name = "scan",
-	  .argument = "SCAN",
-	  .kind = ARGUMENT_WORDS,
-	  .words = "default|linear|indexed",
-	  FIELD(policy.allocator.optimize_scan),
-	  .help = "linear, indexed or default (the policy's), as mb_optimize_scan" },
-	{ .name = "normalize",
-	  .argument = "POLICY",
-	  .kind = ARGUMENT_WORDS,
-	  .words = "default|ext2mb|table|pow2|none",
-	  FIELD(policy.allocator.normalization),
-	  .help = "how requests are normalized: ext2mb, table, pow2, none or default (the policy's)" },
-	{ .name = "small",
-	  .argument = "WINDOWS",
-	  .kind = ARGUMENT_WORDS,
-	  .words = "default|directory|thread|none",
-	  FIELD(policy.allocator.locality),
-	  .help = "what small files share a preallocation with: directory, thread, none or default\n"
-	          "(the policy's)" },
-	{ .name = "goals",
-	  .argument = "N",
-	  .kind = ARGUMENT_NUMBER,
-	  .minimum = 1,
-	  .maximum = MOST_GOALS,
-	  FIELD(policy.allocator.streams),
-	  .help = "how many stream goals (default: 64)" },
-	{ .name = "groups",
-	  .argument = "STATE",
-	  .kind = ARGUMENT_WORDS,
-	  .words = "warm|cold",
-	  FIELD(policy.loading),
-	  .help = "with base and series: warm (default): all groups' bitmaps have been read; cold: none,\n"
-	          "as right after a mount with no_prefetch_block_bitmaps" },
-	{ .name = "rotational",
-	  .set = set_rotational,
-	  .help = "with base and series: the disk turns, and Linux looks into four groups before it goes\n"
-	          "by its index (default: an SSD)" },
-	{ .name = "stripe",
-	  .argument = "BLOCKS",
-	  .kind = ARGUMENT_NUMBER,
-	  .maximum = UINT32_MAX - 1,
-	  FIELD(policy.allocator.stripe_blocks),
-	  .set = set_stripe,
-	  .help = "stripe of a RAID (default: the superblock's; 0: none)" },
-	{ .name = "set",
-	  .argument = "NAME=VALUE",
-	  .kind = ARGUMENT_TEXT,
-	  .word = tunable_word,
-	  .set = set_set,
-	  .help = "a tunable by the kernel's name: mb_max_to_scan=20; any number of times;\n"
-	          "e2allocsim(8) lists them" },
-	{ .name = "compare",
-	  .argument = "WHAT",
-	  .kind = ARGUMENT_WORDS,
-	  .words = "policies|normalizations|windows|patches|main|orphans",
-	  .set = set_compare,
-	  .help = "policies, patches, normalizations, windows, orphans or main (base, series, ext2mb, and\n"
-	          "that with Linux's normalization): several runs, one table; the image stays as it is" },
-	{ 0 },
-};
 
 #define REPORT_ROWS                                                                                                    \
 	{ .name = "show",                                                                                              \
@@ -604,12 +403,22 @@ static int read_options(int argument_count, char **arguments, struct command *co
 		command->comparison = COMPARE_MAIN;
 	int used = command_line_read(&line, argument_count, arguments, command);
 
-	if (is_preset && is_set(command, tunable_find("policy")))
+	if (is_preset && compared_is_set(command, tunable_find("policy")))
 		command->comparison = COMPARE_NOTHING;
 	return argument_count - used;
 }
 
-/* With a modelled machine, its processors take the place of threads. */
+/* Checks that only the workload can make of its options. */
+static void check_settings(const struct command *command)
+{
+	const struct workload *workload = command->options.workload;
+	struct problem problem = { 0 };
+
+	if (workload && workload->check && workload->check(command->settings, &problem))
+		usage_error("%s", problem.reason ? problem.reason : "no memory");
+}
+
+/* With a machine that is modelled its processors stand where threads stand otherwise. */
 static void set_machine(struct command *command)
 {
 	if (!command->machine.name) {
@@ -620,6 +429,10 @@ static void set_machine(struct command *command)
 		command->options.processors = command->processors ? command->processors[0] : PROCESSORS;
 		return;
 	}
+	if (!command->options.workload->models_machines)
+		usage_error(
+			"--machine: %s does not model what calls cost: append, fallocate2, truncate and creat_clo do",
+			command->options.workload->name);
 	if (command->threads)
 		usage_error("--machine models processors in one thread: leave --threads out");
 	bool goals_given = command->policy.allocator.streams;
@@ -678,7 +491,8 @@ void command_parse(int argument_count, char **arguments, struct command *command
 		set_image(command, left, operands);
 	if (command->policy.choices_added & command->policy.choices_dropped)
 		usage_error("--add and --drop name the same choice: leave one of them out");
-	check_compared(command);
+	check_settings(command);
+	compared_check(command);
 	set_machine(command);
 	if (configuration_list(command->comparison, &command->policy, &command->configurations,
 	                       &command->options.configuration_count))

@@ -301,7 +301,7 @@ static int run(struct command *command)
 		print_problem(&report.warnings.list[i]);
 	if (report.skipped_image) {
 		problem_set_reason(&problem, EINVAL, command->options.image, NULL,
-		                   "lies in its own source and is left out of it");
+		                   "is in its own source and is left out");
 		print_problem(&problem);
 	}
 	if (command->options.mke2fs_output)

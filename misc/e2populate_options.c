@@ -199,7 +199,7 @@ static void set_one_limit(struct command *command, const char *text)
 	while (word < end && strncmp(text, word->name, strlen(word->name)))
 		word++;
 	if (word == end)
-		usage_error("--limit=%s: it is names=N, unpacked=SIZE, metadata=SIZE or path=N", text);
+		usage_error("--limit=%s: use names=N, unpacked=SIZE, metadata=SIZE or path=N", text);
 	const char *value = text + strlen(word->name);
 	bool is_none = strcmp(value, "none") == 0;
 
@@ -234,7 +234,7 @@ static void choose_reflink(struct command *command)
 	struct populate_options *options = &command->options;
 
 	if (!options->zeros_of_source && command->reflink_given && options->reflink != REFLINK_NEVER)
-		usage_error("--reflink=%s: with --zeros=source only, since all data are looked at without it",
+		usage_error("--reflink=%s: it works only with --zeros=source: otherwise all data are read",
 		            command->reflink_given);
 	if (!options->zeros_of_source)
 		options->reflink = REFLINK_NEVER;

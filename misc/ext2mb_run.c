@@ -41,7 +41,7 @@ static errcode_t find_library(char **library, struct problem *problem)
 		if (*library)
 			return 0;
 	}
-	return problem_set_reason(problem, ENOENT, LIBRARY, "cannot find it", "it belongs into %s/%s", self,
+	return problem_set_reason(problem, ENOENT, LIBRARY, "cannot find it", "install it in %s/%s", self,
 	                          PRELOAD_FOLDER);
 }
 
@@ -53,7 +53,7 @@ static errcode_t preload(const char *library, struct problem *problem)
 
 	if (strpbrk(library, ": "))
 		return problem_set_reason(problem, EINVAL, library, "cannot be preloaded",
-		                          "neither blanks nor colons may be in its name");
+		                          "its name must not contain blanks or colons");
 	if (others && strstr(others, library))
 		return 0;
 	if (asprintf(&all, "%s%s%s", others ? others : "", others && *others ? ":" : "", library) < 0 ||
@@ -81,7 +81,9 @@ static void refuse_journal(const struct command *command)
 	const char *name = program_name(command->program[0]);
 
 	if (!settings_may_journal(name))
-		usage_error("--journal: %s: only fuse2fs and debugfs tell when a change of theirs is whole", name);
+		usage_error(
+			"--journal: %s: it works only with fuse2fs and debugfs, which show when a change is complete",
+			name);
 }
 
 int main(int argument_count, char **arguments)

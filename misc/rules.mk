@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-tools := e2allocsim e2frag e2populate ext2mb-run
+tools := e2allocsim e2extract e2frag e2populate ext2mb-run
 tool_sources := misc/command_line.c misc/completion.c misc/option_row.c misc/tool.c
 e2frag_sources := \
 	misc/e2frag.c \
 	misc/e2frag_options.c \
+	$(tool_sources)
+e2extract_sources := \
+	misc/e2extract.c \
+	misc/e2extract_options.c \
 	$(tool_sources)
 e2populate_sources := \
 	misc/e2populate.c \
@@ -12,6 +16,7 @@ e2populate_sources := \
 	$(tool_sources)
 e2allocsim_sources := \
 	misc/e2allocsim.c \
+	misc/e2allocsim_compared.c \
 	misc/e2allocsim_options.c \
 	misc/mke2fs_options.c \
 	$(tool_sources)

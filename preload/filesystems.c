@@ -41,7 +41,7 @@ static errcode_t open_journalled(const char *name, const char *io_options, int f
 	if ((manager != unix_io_manager && manager != ext2mb_transaction_io_manager(0)) ||
 	    flags & EXT2_FLAG_IMAGE_FILE) {
 		program_must_fail();
-		say("%s: with --journal neither undo files nor files of e2image can be written", name);
+		say("%s: --journal cannot write undo files or files of e2image", name);
 		return EXT2_ET_OP_NOT_SUPPORTED;
 	}
 	errcode_t error = NEXT(ext2fs_open2)(name, io_options, flags, superblock, block_size,
@@ -84,7 +84,7 @@ errcode_t ext2fs_initialize(const char *name, int flags, struct ext2_super_block
 {
 	if (program.journal) {
 		program_must_fail();
-		say("%s: with --journal no filesystem can be made", name);
+		say("%s: --journal cannot make filesystems", name);
 		return EXT2_ET_OP_NOT_SUPPORTED;
 	}
 	errcode_t error = NEXT(ext2fs_initialize)(name, flags, parameters, manager, fs);

@@ -107,7 +107,7 @@ static int fuse3_getxattr(const char *path, const char *name, char *value, size_
 static void *start(void *result)
 {
 	if (step_leave(true))
-		say("%s: the mount cannot be noted: what is written is refused", program.name);
+		say("%s: the mount cannot be registered: writes are refused", program.name);
 	steps_start_clock();
 	return result;
 }

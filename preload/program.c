@@ -23,9 +23,9 @@ struct program program;
  * a filesystem.
  */
 static const char *const left_alone[] = {
-	"e2fsck",    "fsck.ext2",    "fsck.ext3",  "fsck.ext4",  "resize2fs",  "tune2fs",
-	"e2label",   "e2image",      "e2undo",     "e2freefrag", "dumpe2fs",   "badblocks",
-	"e2fsdroid", "mklost+found", "e2populate", "e2frag",     "e2allocsim", "debugmb",
+	"e2fsck",     "fsck.ext2", "fsck.ext3",  "fsck.ext4",  "resize2fs", "tune2fs",   "e2label",
+	"e2image",    "e2undo",    "e2freefrag", "dumpe2fs",   "badblocks", "e2fsdroid", "mklost+found",
+	"e2populate", "e2extract", "e2frag",     "e2allocsim", "debugmb",
 };
 
 static enum program_kind kind_of(const char *name)
@@ -97,7 +97,7 @@ static void __attribute__((constructor(101))) program_start(void)
 	}
 	/* ext2mb-run may have compared the name of a script. */
 	if (program.journal && program.kind != PROGRAM_FUSE2FS && program.kind != PROGRAM_DEBUGFS) {
-		say("--journal: %s runs in the place of fuse2fs or debugfs: a script has to call ext2mb-run by itself",
+		say("--journal: %s runs instead of fuse2fs or debugfs: call ext2mb-run within the script",
 		    program.name);
 		_exit(2);
 	}
@@ -145,7 +145,7 @@ void *next_function(const char *name)
 	void *function = dlsym(RTLD_NEXT, name);
 
 	if (!function) {
-		say("%s: there is no %s in it", program.name, name);
+		say("%s: it lacks %s", program.name, name);
 		abort();
 	}
 	return function;

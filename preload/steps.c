@@ -102,7 +102,7 @@ void steps_start_clock(void)
 	 * which it waits. */
 	state.has_clock = thread_start(&state.clock, run_clock, NULL) == 0;
 	if (!state.has_clock)
-		say("no thread can be made: what no other operation follows is committed with the next one only");
+		say("no thread can be started: the last operation is committed only with the next one");
 }
 
 void steps_stop_clock(void)

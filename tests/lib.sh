@@ -21,6 +21,7 @@ e2populate=${E2POPULATE:-$build/misc/e2populate}
 compare_trees=$build/tests/tools/compare_trees
 make_tar=$build/tests/tools/make_tar
 make_tree=$build/tests/tools/make_tree
+same_bytes=$build/tests/tools/same_bytes
 shuffle_names=$build/tests/tools/shuffle_names
 split_tree=$build/tests/tools/split_tree
 
@@ -196,8 +197,8 @@ preen_image() {
 	LD_PRELOAD="$build/tests/tools/no_waiting.so" e2fsck -fp preened >fsck.log 2>&1 || preen_status=1
 	# Reading all of what is long would take longer than e2fsck.
 	if [ "${2:-}" = fresh ] && [ "$(stat -c %s "$1")" -le 67108864 ] &&
-		! superblock "$1" "Filesystem features" | grep -qw mmp &&
-		cmp -l "$1" preened | awk '$1 <= 1024 || $1 > 2048 { changed = 1 } END { exit !changed }'; then
+		! "$same_bytes" --but-superblock "$1" preened >/dev/null &&
+		! superblock "$1" "Filesystem features" | grep -qw mmp; then
 		echo "e2fsck -p changes it" >>fsck.log
 		preen_status=1
 	fi
@@ -236,11 +237,20 @@ contents() {
 	ls -A "$1"
 }
 
+# cmp as ever, but of two files it does not read what is a hole in both: images are mostly holes.
+cmp() {
+	if [ $# = 2 ] && [ -f "$1" ] && [ -f "$2" ]; then
+		"$same_bytes" "$1" "$2"
+	else
+		command cmp "$@"
+	fi
+}
+
 sha() {
 	sha256sum "$1" | cut -d ' ' -f 1
 }
 
-# checksum FILE: another one when FILE changes. Of an image of 2 GiB it takes 0.2 s, and sha256sum 6 s.
+# checksum FILE: another one when FILE changes. For an image of 2 GiB it takes 0.2 s, and sha256sum 6 s.
 checksum() {
 	cksum <"$1"
 }

@@ -21,6 +21,6 @@ analyze_sources := \
 	lib/analyze/report/report.c \
 	lib/analyze/report/score.c \
 	lib/analyze/report/verdict.c \
-# What pages are made of: each becomes a string, page_css and so on.
+# Texts of pages: each becomes a string, page_css and so on.
 analyze_texts := lib/analyze/forms/page.css lib/analyze/forms/page_dark.css lib/analyze/forms/page.html \
 	lib/analyze/forms/page.js

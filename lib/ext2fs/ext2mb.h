@@ -125,10 +125,8 @@ void ext2mb_worker_close(struct ext2mb_worker *worker);
 
 #define EXT2MB_ALLOC_GOAL_ONLY 0x0001u /* exactly at goal or not at all; may be shorter than requested */
 #define EXT2MB_ALLOC_STREAM 0x0002u    /* a large file: start from the stream's hashed goal */
-#define EXT2MB_ALLOC_PACK                                                                                              \
-	0x0004u                    /* the first free extent at or after goal and below limit, cut to count; see below  \
-	                            */
-#define EXT2MB_ALLOC_WHOLE 0x0008u /* count blocks, at most a group, in one piece or none */
+#define EXT2MB_ALLOC_PACK 0x0004u      /* the first free extent in [goal, limit), cut to count; see below */
+#define EXT2MB_ALLOC_WHOLE 0x0008u     /* count blocks, at most a group, in one piece or none */
 
 /*
  * EXT2MB_ALLOC_PACK uses no hint and waits for busy groups, so the result depends only on the free blocks in [goal,

@@ -11,7 +11,7 @@ struct directory_walker {
 	uint8_t *bytes;        /* of blocks that are being read */
 };
 
-/* What a walk says of the directory itself. */
+/* A walk's result about the directory itself. */
 struct directory_shape {
 	struct map_shape map;
 	bool is_inline;
@@ -30,7 +30,7 @@ MUST_CHECK errcode_t directory_walker_open(const struct volume *volume, struct d
                                            struct directory_walker *walker);
 void directory_walker_close(struct directory_walker *walker);
 
-/* Who is shown what there is in a directory. */
+/* Functions that a walk over a directory calls. */
 struct directory_visitor {
 	directory_entry_function entry;
 	map_record_function record; /* of the directory's own blocks, each before its entries; NULL: not wanted */

@@ -63,8 +63,9 @@ static errcode_t check_state(const struct journal_source *source, const struct j
 }
 
 /*
- * What the kernel demands when it loads a journal. The log reaches to the end, whatever the superblock says of a
- * fast-commit area, unless the feature is set: tune2fs -O ^fast_commit leaves the number of its blocks there.
+ * Checks the same conditions as the kernel when it loads a journal. The log reaches to the end, even if the
+ * superblock has a number of fast-commit blocks, unless the feature is set: tune2fs -O ^fast_commit leaves the number
+ * of its blocks there.
  */
 static errcode_t check_values(struct journal_log *log, uint64_t blocks, struct problem *problem)
 {

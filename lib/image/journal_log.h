@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The log of a journal as a ring of blocks that begins with the oldest transaction; its superblock. Of this folder. */
+/* The log of a journal as a ring of blocks that begins with the oldest transaction; its superblock. Private to this
+ * folder. */
 #pragma once
 
 #include "image/image_err.h"
@@ -24,7 +25,7 @@ MUST_CHECK errcode_t journal_log_open(struct journal_log *log, const struct jour
 /* The block of the journal that is so many blocks (fewer than log->blocks) after the oldest transaction's first one. */
 uint32_t journal_log_logical(const struct journal_log *log, uint32_t distance);
 
-/* Where a block of the journal (below super.blocks) lies in the image. */
+/* Maps a block of the journal (below super.blocks) to the image's. */
 uint64_t journal_source_physical(const struct journal_source *source, uint64_t logical);
 
 /* Reads a block of the journal, whole. */

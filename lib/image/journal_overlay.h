@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An image whose journal needs recovery, read as if the journal had been replayed, without writing: which blocks have
- * newer contents in the log, and where these are. What a mount does after the replay (orphans, the superblock's flags)
- * is not done here.
+ * newer contents in the log, and where these are; image/replayed.h has a volume read so. What a mount does after the
+ * replay (orphans, the superblock's flags) is not done here.
  *
  * A caller asks where ext4's superblock has the feature needs_recovery: without it the kernel ignores what the log
  * has. Formats are as in the kernel's Documentation/filesystems/ext4/journal.rst, and recovery's rules as in the
@@ -38,11 +38,10 @@
 struct journal_overlay;
 
 /*
- * Reads the log. Fails with a problem:
- * IMAGE_ET_JOURNAL_EXTERNAL, _FEATURES (it names them), _FAST_COMMIT: this journal is not read here;
- * IMAGE_ET_JOURNAL_SUPERBLOCK, _DAMAGED: contradictions, wrong checksums, blocks outside of the filesystem;
- * IMAGE_ET_JOURNAL_LARGE, ENOMEM, and the errors of source->read.
- * *overlay is the caller's; it keeps no pointer into source. Where the log is empty it has no blocks.
+ * Reads the log. Fails with a problem: IMAGE_ET_JOURNAL_EXTERNAL, _FEATURES (it names them), _FAST_COMMIT: this
+ * journal is not read here; IMAGE_ET_JOURNAL_SUPERBLOCK, _DAMAGED: contradictions, wrong checksums, blocks outside of
+ * the filesystem; IMAGE_ET_JOURNAL_LARGE, ENOMEM, and the errors of source->read. *overlay is the caller's; it keeps
+ * no pointer into source. An overlay of an empty log has no blocks.
  */
 MUST_CHECK errcode_t journal_overlay_read(const struct journal_source *source, struct journal_overlay **overlay,
                                           struct problem *problem);
@@ -67,7 +66,7 @@ bool journal_overlay_has(const struct journal_overlay *overlay, uint64_t block, 
 size_t journal_overlay_count(const struct journal_overlay *overlay);
 struct journal_overlay_block journal_overlay_get(const struct journal_overlay *overlay, size_t index);
 
-/* What the log has. */
+/* Counts of the log. */
 struct journal_overlay_figures {
 	uint32_t transactions; /* that are committed */
 	uint64_t copies;       /* of blocks, in these */

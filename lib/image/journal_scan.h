@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The first pass of recovery: where the log ends, and what its committed transactions hold. Of this folder; which log
- * is taken for damaged is said in journal_overlay.h.
+ * The first pass of recovery: the end of the log, and the blocks of its committed transactions. Private to this
+ * folder; journal_overlay.h says which logs count as damaged.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where a journal is read from. */
+/* The source of a journal's blocks. */
 #pragma once
 
 #include <stdbool.h>

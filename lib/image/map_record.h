@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where some blocks of a file lie. */
+/* A record of a file's block map. */
 #pragma once
 
 #include <stdbool.h>

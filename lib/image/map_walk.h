@@ -26,7 +26,7 @@ struct map_walker {
 	bool is_strict;
 };
 
-/* What a walk says of the map itself. */
+/* A walk's result about the map itself. */
 struct map_shape {
 	uint64_t blocks;    /* of the map, without the inode */
 	unsigned int depth; /* 0: all is in the inode */

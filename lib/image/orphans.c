@@ -2,16 +2,21 @@
 #include "image/orphans.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 
 #include "allocator/core/bits.h"
 #include "ondisk/orphan_block.h"
+#include "support/bisect.h"
+#include "support/vector.h"
 
 struct reading {
 	struct map_walker *walker;
 	orphan_function function;
 	void *context;
-	uint32_t file; /* the orphan file's inode */
-	uint32_t seed; /* of its checksums */
+	struct orphans *found; /* in the place of function; NULL: fates are not asked for */
+	uint32_t file;         /* the orphan file's inode */
+	uint32_t seed;         /* of its checksums */
+	void *raw;             /* an inode that a slot names */
 	uint8_t *bytes;
 	uint32_t *slots;
 	errcode_t error;
@@ -28,7 +33,34 @@ static bool is_possible(const struct volume *volume, uint32_t ino)
 	return ino <= volume->inodes && ino != EXT2_ROOT_INO && !volume_owns_inode(volume, ino);
 }
 
-static errcode_t read_list(const struct reading *reading)
+static enum orphan_fate fate_of(const struct volume_inode *inode)
+{
+	uint16_t mode = inode->view.mode;
+
+	if (!mode)
+		return ORPHAN_NONE;
+	if (!inode->view.links)
+		return ORPHAN_DELETED;
+	bool is_short_symlink = S_ISLNK(mode) && !volume_inode_has_map(inode);
+
+	return S_ISREG(mode) || S_ISDIR(mode) || (S_ISLNK(mode) && !is_short_symlink) ? ORPHAN_TRUNCATED : ORPHAN_NONE;
+}
+
+/* False: the kernel takes it for damage. */
+static bool add_fate(struct reading *reading, const struct volume_inode *inode)
+{
+	struct orphans *found = reading->found;
+	enum orphan_fate fate = fate_of(inode);
+
+	if (fate == ORPHAN_NONE)
+		return false;
+	reading->error = vector_reserve(&found->items, &found->capacity, found->count + 1, sizeof(*found->items));
+	if (!reading->error)
+		found->items[found->count++] = (struct orphan){ inode->ino, fate };
+	return true;
+}
+
+static errcode_t read_list(struct reading *reading)
 {
 	const struct volume *volume = reading->walker->volume;
 	uint32_t ino = volume->superblock.s_last_orphan;
@@ -53,22 +85,47 @@ static errcode_t read_list(const struct reading *reading)
 		}
 		if (error)
 			return error;
-		reading->function(reading->context, ino);
+		if (!reading->found) {
+			reading->function(reading->context, ino);
+		} else if (!add_fate(reading, &inode)) {
+			lose(reading, ino, 0, "list of orphans");
+			return 0;
+		}
+		if (reading->error)
+			return reading->error;
 		ino = inode.all.deletion_time;
 	}
 	return 0;
 }
 
-static void read_slots(const struct reading *reading, uint64_t block)
+/* False: it is damaged. */
+static bool read_slot(struct reading *reading, uint32_t ino)
+{
+	const struct volume *volume = reading->walker->volume;
+	struct volume_inode inode;
+
+	if (!is_possible(volume, ino))
+		return false;
+	if (!reading->found) {
+		reading->function(reading->context, ino);
+		return true;
+	}
+	errcode_t error = volume_inode_read(volume, ino, reading->raw, &inode);
+
+	if (error == EXT2_ET_BAD_INODE_NUM || error == EXT2_ET_INODE_CSUM_INVALID)
+		return false;
+	reading->error = error;
+	return error || add_fate(reading, &inode);
+}
+
+static void read_slots(struct reading *reading, uint64_t block)
 {
 	const struct volume *volume = reading->walker->volume;
 
-	for (uint32_t n = 0; n < orphan_block_slots(&volume->format); n++) {
+	for (uint32_t n = 0; n < orphan_block_slots(&volume->format) && !reading->error; n++) {
 		uint32_t ino = reading->slots[n];
 
-		if (ino && is_possible(volume, ino))
-			reading->function(reading->context, ino);
-		else if (ino)
+		if (ino && !read_slot(reading, ino))
 			lose(reading, reading->file, block, "slot of the orphan file");
 	}
 }
@@ -89,6 +146,8 @@ static bool read_record(void *context, const struct map_record *record)
 			read_slots(reading, block);
 		else
 			lose(reading, reading->file, block, "block of the orphan file");
+		if (reading->error)
+			return false;
 	}
 	return record->logical + record->count < ORPHAN_FILE_MAX_BLOCKS;
 }
@@ -96,7 +155,7 @@ static bool read_record(void *context, const struct map_record *record)
 static errcode_t read_file(struct reading *reading)
 {
 	const struct volume *volume = reading->walker->volume;
-	SCOPE_FREE void *raw = malloc(volume->format.inode_bytes);
+	SCOPE_FREE void *raw = reading->raw = malloc(volume->format.inode_bytes);
 	SCOPE_FREE uint8_t *bytes = reading->bytes = malloc(volume->format.block_bytes);
 	SCOPE_FREE uint32_t *slots = reading->slots = malloc(volume->format.block_bytes);
 	struct volume_inode inode;
@@ -118,17 +177,56 @@ static errcode_t read_file(struct reading *reading)
 	return reading->error;
 }
 
+static errcode_t read_all(struct reading *reading)
+{
+	reading->file = reading->walker->volume->own_inodes[2];
+	errcode_t error = read_list(reading);
+
+	return error || !reading->file ? error : read_file(reading);
+}
+
 errcode_t orphans_read(struct map_walker *walker, orphan_function function, void *context)
 {
-	struct reading reading = {
-		.walker = walker,
-		.function = function,
-		.context = context,
-		.file = walker->volume->own_inodes[2],
-	};
-	errcode_t error = read_list(&reading);
+	return read_all(&(struct reading){ .walker = walker, .function = function, .context = context });
+}
 
-	return error || !reading.file ? error : read_file(&reading);
+static int by_inode(const void *left, const void *right)
+{
+	const struct orphan *a = left, *b = right;
+
+	return a->ino < b->ino ? -1 : a->ino > b->ino;
+}
+
+errcode_t orphans_find(struct map_walker *walker, struct orphans *orphans)
+{
+	size_t kept = 0;
+
+	orphans->count = 0;
+	if (walker->volume->superblock.s_state & EXT2_ERROR_FS)
+		return 0;
+	errcode_t error = read_all(&(struct reading){ .walker = walker, .found = orphans });
+
+	if (error || !orphans->count)
+		return error;
+	qsort(orphans->items, orphans->count, sizeof(*orphans->items), by_inode);
+	for (size_t n = 0; n < orphans->count; n++)
+		if (!n || orphans->items[n].ino != orphans->items[kept - 1].ino)
+			orphans->items[kept++] = orphans->items[n];
+	orphans->count = kept;
+	return 0;
+}
+
+void orphans_free(struct orphans *orphans)
+{
+	free(orphans->items);
+	*orphans = (struct orphans){ 0 };
+}
+
+enum orphan_fate orphans_fate(const struct orphans *orphans, uint32_t ino)
+{
+	size_t index = BISECT(orphans->count, at, orphans->items[at].ino >= ino);
+
+	return index < orphans->count && orphans->items[index].ino == ino ? orphans->items[index].fate : ORPHAN_NONE;
 }
 
 struct quota_inodes volume_quota_inodes(const struct volume *volume)

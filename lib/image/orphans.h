@@ -18,6 +18,37 @@ typedef void (*orphan_function)(void *context, uint32_t ino);
  */
 MUST_CHECK errcode_t orphans_read(struct map_walker *walker, orphan_function function, void *context);
 
+/*
+ * The treatment of an orphan by a mount after the replay of the journal (the kernel's fs/ext4/orphan.c): a file
+ * without links is deleted. If it has links, the blocks after its size are freed, and it leaves the orphans: a
+ * truncation, or a write that made it longer, was interrupted.
+ */
+enum orphan_fate { ORPHAN_NONE, ORPHAN_DELETED, ORPHAN_TRUNCATED };
+
+struct orphan {
+	uint32_t ino;
+	enum orphan_fate fate;
+};
+
+/* Zero-initialise. */
+struct orphans {
+	struct orphan *items; /* owned; ascending, each inode once */
+	size_t count, capacity;
+};
+
+/*
+ * Finds all orphans with their fates. There are none where the superblock says that the filesystem has errors: then a
+ * mount leaves them alone, until e2fsck has run. Told as damage, and left out, beside what orphans_read() tells: inodes
+ * that are not in use, and those with links of which the kernel truncates none (devices, short symlinks); the kernel
+ * ends reading the list there. Memory: 8 bytes each. Errors: as of orphans_read(). *orphans is to be freed after
+ * errors, too.
+ */
+MUST_CHECK errcode_t orphans_find(struct map_walker *walker, struct orphans *orphans);
+void orphans_free(struct orphans *orphans);
+
+/* ORPHAN_NONE: it is not one. Any thread. */
+enum orphan_fate orphans_fate(const struct orphans *orphans, uint32_t ino);
+
 /* The inodes of quotas of users, groups and projects; 0: there is none. Pure. */
 struct quota_inodes {
 	uint32_t user, group, project;

@@ -12,7 +12,7 @@
 #define ACTION "cannot read the journal"
 #define MOST_BLOCKS 10240000 /* mke2fs makes no larger journal */
 
-/* Where the journal lies. */
+/* The journal's place in the image. */
 struct pieces {
 	struct journal_range *items;
 	size_t count, capacity;

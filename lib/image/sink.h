@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where a filesystem's blocks are written to: an image that is being made (populate/build/image_sink.h), or a
- * filesystem that others read, whose changes a transaction holds together (image/transaction_sink.h). What writes
- * inodes, directories and contents knows neither.
+ * The destination of a filesystem's blocks: an image that is being made (populate/build/image_sink.h), or an existing
+ * filesystem, whose changes are made in a transaction (image/transaction_sink.h). Code that writes inodes,
+ * directories and contents need not know which.
  *
- * Metadata are what a crash must not tear: blocks that others' inodes or entries share are read, changed and written
- * back. Data are what is in blocks that nobody had when the step began: contents, and new directories as well. Units
- * are blocks of the filesystem.
+ * A crash must not tear metadata: blocks that are shared with other inodes or entries are read, changed and written
+ * back. Data goes to blocks that were free when the step began: contents, and also new directories. Units are blocks
+ * of the filesystem.
  *
- * Threads: read(), write() and write_data() may be called by any of them at the same time, for different blocks; all
- * else by one, while no other call runs.
+ * Threads: read(), write() and write_data() may be called by any of them at the same time, for different blocks;
+ * other functions by one, while no other call runs.
  */
 #pragma once
 
@@ -40,7 +40,7 @@ struct sink_operations {
 	 */
 	errcode_t (*write_data)(struct sink *sink, uint64_t block, uint32_t count, const void *bytes);
 
-	/* Nobody needs the contents of these any more; what cannot be done is not done. NULL: nothing can be. */
+	/* Discards blocks whose contents are no longer needed, as far as possible. NULL: not possible. */
 	void (*discard)(struct sink *sink, uint64_t block, uint64_t count);
 
 	/* All or nothing of what is written in between is there after a crash. NULL: before the last barrier() nothing

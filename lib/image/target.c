@@ -87,7 +87,7 @@ static unsigned int count_partitions(const char *path)
 	return count > 0 ? (unsigned int)count : 0;
 }
 
-/* What is often taken for a filesystem's image. */
+/* Formats that are often taken for a filesystem's image. */
 static const struct {
 	size_t offset;
 	const char *magic;

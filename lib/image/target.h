@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the user calls a filesystem: an volume, a device, LABEL=, UUID= and so on, a partition within one of these. */
+/* The user's name of a filesystem: an image, a device, LABEL=, UUID= and so on, or a partition within one of these. */
 #pragma once
 
 #include <stdbool.h>

@@ -15,7 +15,7 @@
 #include "ondisk/views.h"
 #include "support/problem.h"
 
-/* What is needed of a group's descriptor. Blocks of 0: out of bounds, so the part cannot be read. */
+/* The needed part of a group's descriptor. A block of 0 is out of bounds, so that part cannot be read. */
 struct volume_group {
 	uint64_t block_bitmap;
 	uint64_t inode_table;
@@ -65,8 +65,8 @@ struct volume {
 };
 
 /*
- * Opens path, in which the filesystem begins at offset_bytes, and fills in all of it. Of checksums those of descriptors
- * are verified; of inodes, maps and directories what is wrong shows in what is read. Errors: those of libext2fs and of
+ * Opens path, in which the filesystem begins at offset_bytes, and fills in all of it. Only checksums of descriptors
+ * are verified; damage of inodes, maps and directories shows when they are read. Errors: those of libext2fs and of
  * the system; volume_close() is due only after success. path stays the caller's, and must stay.
  */
 MUST_CHECK errcode_t volume_open(const char *path, uint64_t offset_bytes, struct volume *volume,
@@ -98,8 +98,8 @@ bool volume_bitmap_fits(const struct volume *volume, uint32_t group, const void 
 bool volume_owns_inode(const struct volume *volume, uint32_t ino);
 
 /*
- * Reads count blocks. EXT2_ET_SHORT_READ where the device ends earlier. Of a replay only its blocks are seen, not what
- * a mount writes after it: the superblock has its flag still. Any thread.
+ * Reads count blocks. EXT2_ET_SHORT_READ if the device ends earlier. Only the blocks of a replay are seen, not what a
+ * mount writes after it: the superblock still has its flag. Any thread.
  */
 MUST_CHECK errcode_t volume_read(const struct volume *volume, uint64_t block, uint64_t count, void *bytes);
 

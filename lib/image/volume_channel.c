@@ -23,7 +23,7 @@ static errcode_t set_block_size(io_channel channel, int block_bytes)
 	return 0;
 }
 
-/* Of blocks in an overlay whole ones are read, of which the superblock is a part. */
+/* Reads whole blocks from an overlay; the superblock is a part of one. */
 static errcode_t read_through_overlay(const struct volume *volume, uint64_t offset, size_t count, void *bytes)
 {
 	uint64_t first = offset >> volume->format.block_bits;

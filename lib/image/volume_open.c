@@ -68,7 +68,7 @@ static void read_group(ext2_filsys fs, const struct volume *volume, uint32_t num
 	};
 	if (!ext2fs_has_group_desc_csum(fs))
 		return;
-	/* Of a filesystem that is in use they differ now and then: what else it says is as good as ever. */
+	/* On a filesystem in use checksums differ now and then; the other fields are as good as usual. */
 	group->is_doubtful = volume->is_at_rest && !ext2fs_group_desc_csum_verify(fs, number);
 	if (group->is_doubtful)
 		return;

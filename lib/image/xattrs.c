@@ -107,7 +107,7 @@ static bool is_known(const struct reading *reading, const char *name)
 	return false;
 }
 
-/* Are there names with this index? Of others nothing is known, nor whether they are right. */
+/* Are there names with this index? An xattr with another index cannot be judged. */
 static bool has_prefix(uint8_t name_index)
 {
 	char name[XATTR_WHOLE_NAME_BYTES];

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of an indexed directory; a linear one needs none, its entries are packed again as they are written. */
+/* The layout of an indexed directory. A linear one needs none, since its entries are packed again as they are
+ * written. */
 struct directory_layout {
 	struct directory_index index;
 	struct directory_leaf *leaves;
@@ -13,7 +14,7 @@ struct directory_layout {
 	uint32_t entry_count;
 	uint32_t *order; /* the entries in the order of their hashes */
 
-	/* Which hashes: with the same ones, the order is the same in every format. */
+	/* The kind of hash: formats with the same one have the same order. */
 	uint8_t hash_version;
 	bool is_casefolded;
 	uint32_t hash_seed[4];
@@ -28,7 +29,7 @@ void directory_layout_free(struct directory_layout *layout)
 	free(layout);
 }
 
-/* How many blocks the entries fill in the caller's order; the count stops at the first one above enough. */
+/* Counts the blocks that the entries fill in the caller's order; stops at the first one above `enough`. */
 static uint32_t count_linear_blocks(const struct ondisk_format *format, const struct directory_source *source,
                                     uint32_t enough)
 {
@@ -70,7 +71,7 @@ static errcode_t leaf_hash(const struct ondisk_format *format, const struct dire
 	return error;
 }
 
-/* Fills leaves[] in the order of hashes. In that order, lengths that lie side by side are read five times as fast. */
+/* Fills leaves[] in the order of hashes. Lengths that are stored in that order are read five times as fast. */
 static errcode_t pack_leaves(const struct ondisk_format *format, const struct directory_source *source,
                              struct directory_layout *layout)
 {
@@ -106,7 +107,7 @@ static bool has_same_order(const struct directory_layout *one, const struct dire
 	       memcmp(one->hash_seed, other->hash_seed, sizeof(one->hash_seed)) == 0;
 }
 
-/* The order of hashes; an earlier layout's, if that has the same. */
+/* Finds the order of hashes, or takes an earlier layout's if it is the same. */
 static errcode_t find_order(const struct ondisk_format *format, const struct directory_source *source,
                             struct directory_layout *earlier, struct directory_layout *layout)
 {
@@ -148,7 +149,7 @@ static errcode_t layout_indexed(const struct ondisk_format *format, const struct
 	error = pack_leaves(format, source, layout);
 	if (error)
 		return error;
-	/* There may be a fiftieth of what the longest names need. */
+	/* The leaves may be a fiftieth of those for the longest names. */
 	struct directory_leaf *fewer = realloc(layout->leaves, layout->leaf_count * sizeof(*layout->leaves));
 
 	layout->leaves = fewer ? fewer : layout->leaves;
@@ -185,7 +186,7 @@ errcode_t directory_layout(const struct ondisk_format *format, const struct dire
 	return error;
 }
 
-/* Where entries are being written. */
+/* The position of writing entries. */
 struct writer {
 	const struct ondisk_format *format;
 	const struct directory_source *source;
@@ -193,7 +194,7 @@ struct writer {
 	uint8_t *next; /* the block after the one being filled */
 	uint8_t *end;
 	uint8_t *block;                   /* the one being filled */
-	uint32_t used_bytes, last_offset; /* of its entries, and of the last of them */
+	uint32_t used_bytes, last_offset; /* of its entries; offset of the last one */
 };
 
 static errcode_t begin_block(struct writer *writer)
@@ -257,7 +258,7 @@ static errcode_t build_linear(struct writer *writer, uint32_t ino, uint32_t pare
 	return 0;
 }
 
-/* How far ahead entries are asked for: several at a time, and long enough for memory to answer. */
+/* The distance of prefetching: several entries at a time, far enough ahead for the memory's latency. */
 #define FAR_AHEAD 16u
 #define CLOSE_AHEAD 8u
 

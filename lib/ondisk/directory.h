@@ -21,34 +21,33 @@ struct directory_target {
 	uint8_t file_type; /* EXT2_FT_* ; ignored without the filetype feature */
 };
 
-/* The entries of one directory, numbered from 0, in the order that the caller wants of a linear directory. */
+/* The entries of one directory, numbered from 0, in the order for a linear directory. */
 struct directory_source {
 	const void *context;
-	uint32_t count; /* "." and ".." not among them */
+	uint32_t count; /* without "." and ".." */
 	struct directory_name (*name)(const void *context, uint32_t entry);
 	struct directory_target (*target)(const void *context, uint32_t entry); /* called by directory_build() only */
 	/*
-	 * Both will soon be called of this entry; may be NULL. Asked twice, the second time (is_close) when what the
-	 * first one asked memory for should be there. Hash order leads all over millions of names, and waiting for each
-	 * of them was half of what building such a directory took.
+	 * Announces that the other two will soon be called for this entry; may be NULL. Called twice, the second time
+	 * (is_close) when memory that the first call prefetched should be there. Hash order jumps among millions of
+	 * names, and waiting for each was half of the time of building such a directory.
 	 */
 	void (*expect)(const void *context, uint32_t entry, bool is_close);
 	bool is_casefolded; /* the directory is to carry EXT4_CASEFOLD_FL; needs the format's encoding */
 };
 
-struct directory_layout; /* which entry goes where */
+struct directory_layout; /* the place of each entry */
 
 /*
  * Lays the names out. *blocks: the size of the directory in blocks. A directory that fits max(1, minimum_blocks)
- * blocks is linear, in the caller's order, and has that many, the surplus empty (lost+found is kept large).
- * A larger one is indexed, its entries ordered by hash, its leaves packed full; without dir_index it is linear
- * over several blocks. *ret is NULL for a linear directory, otherwise the directory is to carry EXT2_INDEX_FL, and
- * the caller frees it with directory_layout_free(): 4 bytes an entry and 8 a leaf; 16 bytes an entry while this runs.
- * earlier: a layout of the same source, perhaps in another format, which gives up its order of hashes if that is the
- * same, since hashes and their order are most of the time; the caller frees it all the same. NULL: none.
- * Errors: ENOMEM; EFBIG (more than the index can hold, the root and one level of nodes below it, two with
- * large_dir; or 2 GiB without large_dir); EXT2_ET_DIRHASH_UNSUPP (the format's hash version). That names are
- * distinct is not checked.
+ * blocks is linear, in the caller's order, and has that many, the surplus empty (lost+found is kept large). A larger
+ * one is indexed, its entries ordered by hash, its leaves packed full; without dir_index it is linear over several
+ * blocks. *ret is NULL for a linear directory, otherwise the directory is to carry EXT2_INDEX_FL, and the caller
+ * frees it with directory_layout_free(): 4 bytes an entry and 8 a leaf; 16 bytes an entry while this runs. earlier: a
+ * layout of the same source, perhaps in another format, whose order of hashes is taken over if it is the same, since
+ * computing hashes and their order is most of the time; the caller still frees that layout. NULL: none. Errors:
+ * ENOMEM; EFBIG (more than the index can hold, the root and one level of nodes below it, two with large_dir; or 2 GiB
+ * without large_dir); EXT2_ET_DIRHASH_UNSUPP (the format's hash version). Does not check that names are distinct.
  */
 MUST_CHECK errcode_t directory_layout(const struct ondisk_format *format, const struct directory_source *source,
                                       uint32_t minimum_blocks, struct directory_layout *earlier, uint32_t *blocks,
@@ -56,22 +55,22 @@ MUST_CHECK errcode_t directory_layout(const struct ondisk_format *format, const 
 
 /*
  * Can the names be those of a casefolded directory? EEXIST: two of them, `first` and `second`, differ only by case;
- * EILSEQ: `first` is not valid in the encoding. The kernel would take it as it is unless the encoding is strict, but
- * libext2fs 1.47.0 has no hash for many of them, and e2fsck then takes the index for damaged. Also ENOMEM.
+ * EILSEQ: `first` is not valid in the encoding. The kernel accepts such a name unless the encoding is strict, but
+ * libext2fs 1.47.0 has no hash for many of them, and e2fsck then reports a damaged index. Also ENOMEM.
  */
 MUST_CHECK errcode_t directory_check_casefold(const struct ondisk_format *format, const struct directory_source *source,
                                               uint32_t *first, uint32_t *second);
 
 /*
- * How many bytes of inline data hold the entries: 60 (i_block alone) to room_bytes; 0: they do not fit. room_bytes
- * is what inline_data_room() says. Ends at the first entry that is too much.
+ * Returns how many bytes of inline data hold the entries: 60 (i_block alone) to room_bytes; 0: they do not fit.
+ * room_bytes is inline_data_room()'s. Stops at the first entry that does not fit.
  */
 uint32_t directory_inline_bytes(const struct directory_source *source, uint32_t room_bytes);
 
 /*
- * Writes the inline data of a directory, bytes as directory_inline_bytes() gave them: the parent's number instead
- * of "." and "..", then the entries in the caller's order. There is no checksum but the inode's. Errors: EINVAL as
- * of directory_build().
+ * Writes the inline data of a directory, bytes as directory_inline_bytes() gave them: the parent's number instead of
+ * "." and "..", then the entries in the caller's order. There is no checksum but the inode's. Errors: EINVAL as for
+ * directory_build().
  */
 MUST_CHECK errcode_t directory_build_inline(const struct ondisk_format *format, const struct directory_source *source,
                                             uint32_t parent_ino, void *data, uint32_t bytes);
@@ -79,9 +78,9 @@ MUST_CHECK errcode_t directory_build_inline(const struct ondisk_format *format, 
 void directory_layout_free(struct directory_layout *layout);
 
 /*
- * Writes the directory's blocks, block_bytes * blocks bytes, checksums of inode ino with this generation
- * included. layout and blocks as directory_layout() gave them for the same source. Errors: EINVAL (an inode number
- * 0, an empty name, or more than was laid out); bytes then hold nothing of use.
+ * Writes the directory's blocks, block_bytes * blocks bytes, checksums of inode ino with this generation included.
+ * layout and blocks are directory_layout()'s for the same source. Errors: EINVAL (an inode number 0, an empty name,
+ * or more entries than in the layout); bytes are undefined then.
  */
 MUST_CHECK errcode_t directory_build(const struct ondisk_format *format, const struct directory_source *source,
                                      const struct directory_layout *layout, uint32_t blocks, uint32_t ino,

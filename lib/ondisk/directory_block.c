@@ -8,7 +8,7 @@
 #include "ondisk/inode.h"
 #include "support/crc32c.h"
 
-/* As on disk. ext2_dir_entry_2 has the longest name inside and so would reach beyond the end of the block. */
+/* As on disk. ext2_dir_entry_2 contains the longest name and so would reach beyond the end of the block. */
 struct entry_head {
 	uint32_t ino;
 	uint16_t record;
@@ -19,7 +19,7 @@ struct entry_head {
 _Static_assert(sizeof(struct entry_head) == 8, "the head of a directory entry");
 _Static_assert(sizeof(struct ext2_dir_entry_tail) == 12, "the tail of a directory block");
 
-/* A record that fills a block of 64 KiB does not fit 16 bits; ext4 has 65535, no multiple of 4, mean it. */
+/* A record of 64 KiB does not fit 16 bits; ext4 writes 65535, which is not a multiple of 4. */
 static uint16_t record_to_disk(uint32_t record_bytes)
 {
 	return htole16(record_bytes == 65536 ? 65535 : record_bytes);
@@ -74,7 +74,7 @@ uint32_t directory_inline_bytes(const struct directory_source *source, uint32_t 
 	for (uint32_t entry = 0; entry < source->count && bytes <= room_bytes; entry++) {
 		uint32_t entry_bytes = bytes_of(source, entry);
 
-		/* An entry does not reach from i_block into the xattr; after the first that is there, the order is
+		/* An entry does not cross from i_block into the xattr; after the first entry there, the order is
 		 * kept. */
 		if (bytes == INODE_ROOT_BYTES && root_used + entry_bytes <= ROOT_CAPACITY)
 			root_used += entry_bytes;
@@ -84,8 +84,7 @@ uint32_t directory_inline_bytes(const struct directory_source *source, uint32_t 
 	return bytes <= room_bytes ? bytes : 0;
 }
 
-/* Writes entries from *next on, as many as fit. The last one's record reaches to the end; without any, an unused one.
- */
+/* Writes entries from *next on, as many as fit. The last record reaches to the end; without entries it is unused. */
 static errcode_t fill(const struct ondisk_format *format, const struct directory_source *source, uint32_t *next,
                       uint8_t *at, uint32_t left)
 {

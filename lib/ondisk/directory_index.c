@@ -7,11 +7,11 @@
 
 #include "support/crc32c.h"
 
-#define DOT_RECORD_BYTES 12 /* "." and ".." alike */
+#define DOT_RECORD_BYTES 12 /* for both "." and ".." */
 #define ROOT_HEAD_BYTES (2 * DOT_RECORD_BYTES + sizeof(struct ext2_dx_root_info))
 #define NODE_HEAD_BYTES 8 /* an unused entry without a name, as long as the block */
 
-/* How many children an index block has room for; the first one's hash gives its place to count and limit. */
+/* The number of children in an index block; count and limit take the place of the first one's hash. */
 static uint32_t entry_limit(const struct ondisk_format *format, size_t head_bytes)
 {
 	const size_t tail_bytes = format->checksums ? sizeof(struct ext2_dx_tail) : 0;
@@ -47,7 +47,7 @@ errcode_t directory_index_shape(const struct ondisk_format *format, uint32_t lea
 	return 0;
 }
 
-/* Where the entries of an index block go, and what they point at. */
+/* The children of an index block. */
 struct node_children {
 	uint32_t first_block; /* block number of the first child */
 	uint32_t count;
@@ -74,7 +74,7 @@ static void write_entries(const struct ondisk_format *format, uint8_t *block, si
 	memcpy(block + head_bytes, &count_and_limit, sizeof(count_and_limit));
 	if (!format->checksums)
 		return;
-	/* Over the entries in use, and the tail with its checksum zero. */
+	/* The checksum covers the used entries, and the tail with a zero checksum. */
 	struct ext2_dx_tail tail = { 0 };
 	uint32_t checksum = crc32c(inode_seed, block, head_bytes + children->count * entry_bytes);
 	tail.dt_checksum = htole32(crc32c(checksum, &tail, sizeof(tail)));
@@ -85,7 +85,7 @@ static void write_entries(const struct ondisk_format *format, uint8_t *block, si
 static void write_root_head(const struct ondisk_format *format, const struct directory_index *index, uint32_t ino,
                             uint32_t parent_ino, uint8_t *block)
 {
-	/* Which of the two is the superblock's to say; only the signed one's number is written here. */
+	/* The superblock says whether hashes are signed; only the signed version's number is written here. */
 	const uint8_t hash_version = format->hash_version >= EXT2_HASH_LEGACY_UNSIGNED ?
 	                                     format->hash_version - EXT2_HASH_LEGACY_UNSIGNED :
 	                                     format->hash_version;

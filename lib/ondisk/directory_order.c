@@ -9,7 +9,7 @@
 
 /*
  * The largest hash that an entry may have; the even number above it is the kernel's mark for the end. libext2fs 1.47
- * does not fold it, so its e2fsck would object to a run of folded names longer than a leaf; the kernel is obeyed.
+ * does not fold it, so its e2fsck would object to a run of folded names longer than a leaf; we follow the kernel.
  */
 #define HASH_END 0xfffffffeu
 #define HASH_MAX 0xfffffffcu
@@ -43,11 +43,11 @@ static int compare_keys(const void *left, const void *right)
 
 #define RADIX_BITS 11
 #define RADIX_PASSES 3    /* for the 32 bits of a hash */
-#define RADIX_FEWEST 256u /* below that clearing the counts costs as much as qsort() */
+#define RADIX_FEWEST 256u /* with fewer, clearing the counts takes as long as qsort() */
 
 /*
- * Keys by their hash; those of equal hashes stay in order. Three passes, whatever their number: qsort() takes 3 times
- * as long for 500 keys, 14 times for 20 000 and 7 times for 2 million.
+ * Sorts keys by hash, and keeps the order of equal hashes, in three passes: qsort() takes 3 times as long for 500
+ * keys, 14 times for 20 000 and 7 times for 2 million.
  */
 static void order_by_hash(uint64_t *keys, uint64_t *spare, size_t count)
 {
@@ -151,7 +151,7 @@ static errcode_t check_names(const struct ondisk_format *format, const struct di
 		char *bad;
 
 		*first = entry;
-		/* Only reads it, whatever its prototype says. */
+		/* The function only reads the name, whatever its prototype says. */
 		if (ext2fs_check_encoded_name(format->encoding, (char *)(uintptr_t)name.name, name.length_bytes, &bad))
 			return EILSEQ;
 	}
@@ -167,7 +167,7 @@ static bool is_same_name(const struct ondisk_format *format, const struct direct
 	                           (const unsigned char *)right.name, right.length_bytes) == 0;
 }
 
-/* Equal names have equal hashes: only those, which are neighbours, are compared. */
+/* Equal names have equal hashes: only neighbours with equal hashes are compared. */
 static errcode_t find_equal(const struct ondisk_format *format, const struct directory_source *source, uint32_t *first,
                             uint32_t *second)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the files about directories share. Of this folder only; see directory.h for what callers use. */
+/* Shared by the files about directories, private to this folder; callers use directory.h. */
 #pragma once
 
 #include "ondisk/directory.h"
 
-/* What an entry needs at least: 8 bytes before the name, rounded up to 4. */
+/* The least size of an entry: 8 bytes and the name, rounded up to 4. */
 static inline uint32_t directory_entry_bytes(uint8_t name_length_bytes)
 {
 	return (8u + name_length_bytes + 3) & ~3u;
 }
 
-/* What the entries of a block can use: all of it, or all but the checksum's tail. */
+/* The bytes of a block for entries: all, or all but the checksum's tail. */
 static inline uint32_t directory_block_capacity(const struct ondisk_format *format)
 {
 	return format->block_bytes - (format->checksums ? sizeof(struct ext2_dir_entry_tail) : 0);
@@ -39,7 +39,7 @@ static inline uint32_t directory_key_entry(uint64_t key)
 }
 
 /*
- * source->count keys by hash, then minor hash, then number; the caller frees them. Errors: ENOMEM,
+ * Makes source->count keys sorted by hash, then minor hash, then number; the caller frees them. Errors: ENOMEM,
  * EXT2_ET_DIRHASH_UNSUPP (a hash version that needs a key or is not known).
  */
 MUST_CHECK errcode_t directory_order(const struct ondisk_format *format, const struct directory_source *source,
@@ -51,7 +51,7 @@ struct directory_leaf {
 	uint32_t hash;  /* that entry's hash; bit 0 set: the leaf before this one ends with the same hash */
 };
 
-#define DIRECTORY_INDEX_MAX_DEPTHS 3 /* the root's and two below it */
+#define DIRECTORY_INDEX_MAX_DEPTHS 3 /* the root and two levels below it */
 
 /* All index blocks precede the leaves, depth by depth, so that a block's number follows from the counts. */
 struct directory_index {
@@ -60,7 +60,7 @@ struct directory_index {
 	uint32_t blocks;                            /* their sum: the first leaf's block number */
 };
 
-/* The smallest index for so many leaves. EFBIG: more than the feature set allows. */
+/* Finds the smallest index for this many leaves. EFBIG: more than the features allow. */
 MUST_CHECK errcode_t directory_index_shape(const struct ondisk_format *format, uint32_t leaf_count,
                                            struct directory_index *index);
 

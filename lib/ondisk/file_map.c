@@ -12,7 +12,7 @@
 #include "support/vector.h"
 
 #define SECTOR_BITS 9
-#define MAX_LOGICAL_END UINT32_MAX /* a block count, too, has 32 bits; so the last of 2^32 blocks is never used */
+#define MAX_LOGICAL_END UINT32_MAX /* a block count has 32 bits, too, so the last of 2^32 blocks is never used */
 #define MAX_EXTENT_PHYSICAL_END (UINT64_C(1) << 48)
 #define MAX_INDIRECT_PHYSICAL_END (UINT64_C(1) << 32)
 
@@ -61,7 +61,7 @@ errcode_t extent_list_add(struct extent_list *list, uint32_t logical, uint64_t p
 #define ROOT_ENTRIES ((INODE_ROOT_BYTES - sizeof(struct ext3_extent_header)) / sizeof(struct ext3_extent))
 #define MAX_DEPTH 5 /* the kernel reads no deeper tree; 4 * 84^5 extents are more than a file has blocks */
 
-/* The nodes of one level: which of map_blocks they are, and how many extents a full one spans. */
+/* The nodes of one level: their range of map_blocks, and the extents that a full node spans. */
 struct tree_level {
 	uint64_t nodes;
 	uint64_t first;      /* index of the first one in map_blocks */
@@ -85,8 +85,8 @@ struct tree_builder {
 };
 
 /*
- * Entries of 12 bytes follow a header of 12. Of every block size some 4 to 8 bytes are left over, where the
- * checksum lies: the capacity does not depend on metadata_csum.
+ * Entries of 12 bytes follow a header of 12. With every block size 4 to 8 bytes remain for the checksum, so the
+ * capacity does not depend on metadata_csum.
  */
 static uint64_t node_capacity(const struct ondisk_format *format)
 {
@@ -159,7 +159,7 @@ static errcode_t write_indexes(const struct tree_builder *builder, unsigned int 
 	return 0;
 }
 
-/* One node of a level: its header, and its entries, numbered first to first+count-1 within the level. */
+/* Writes one node of a level: its header, and its entries, numbered first to first+count-1 within the level. */
 static errcode_t write_node(const struct tree_builder *builder, unsigned int level, uint64_t first, uint64_t count,
                             uint64_t capacity, uint8_t *bytes)
 {
@@ -228,24 +228,24 @@ static errcode_t extent_tree_build(const struct ondisk_format *format, uint32_t 
 
 /*
  * The indirect map. i_block holds 12 block numbers and then one indirect, one double indirect and one triple indirect
- * block. Blocks are met in ascending order, so all that has to be remembered is the indirect block that is open at each
- * height; counting and building are the same walk, one without output.
+ * block. Blocks come in ascending order, so only the open indirect block of each height is remembered. Counting and
+ * building are the same walk; counting has no output.
  */
 
 #define DIRECT_BLOCKS EXT2_NDIR_BLOCKS
 #define MAX_HEIGHT 3 /* triple indirect */
 
 struct open_block {
-	uint64_t number; /* which of the blocks of its height in this area, counted with those that are holes */
+	uint64_t number; /* index among the blocks of its height in this area, holes included */
 	uint64_t index;  /* in map_blocks */
 };
 
 struct map_walk {
 	unsigned int address_bits; /* log2(block numbers in a block) */
 	size_t block_bytes;
-	unsigned int height;                    /* of the area that is open: 1 to 3; 0: none */
-	struct open_block open[MAX_HEIGHT + 1]; /* by height: 1 holds numbers of data blocks */
-	uint64_t next_index;                    /* the next of map_blocks; the number of blocks so far */
+	unsigned int height;                    /* of the open area: 1 to 3; 0: none */
+	struct open_block open[MAX_HEIGHT + 1]; /* by height: 1 has numbers of data blocks */
+	uint64_t next_index;                    /* index of the next of map_blocks */
 
 	/* Output. */
 	uint8_t *root; /* NULL when only counting */
@@ -299,7 +299,7 @@ static errcode_t open_next(struct map_walk *walk, unsigned int height, uint64_t 
 	return 0;
 }
 
-/* Makes the blocks above the area's block `offset` the open ones. Below a new block no number is the open one's. */
+/* Opens the indirect blocks above the area's block `offset`. A new block invalidates the open ones below it. */
 static errcode_t open_path(struct map_walk *walk, unsigned int area_height, uint64_t offset)
 {
 	bool is_new_area = walk->height != area_height;
@@ -318,7 +318,7 @@ static errcode_t open_path(struct map_walk *walk, unsigned int area_height, uint
 	return 0;
 }
 
-/* Enters a run of data blocks where the block numbers of that height lie. */
+/* Stores a run of data blocks in the open block of that height. */
 static void store_run(const struct map_walk *walk, unsigned int height, uint64_t slot, uint64_t physical,
                       uint64_t count)
 {
@@ -331,7 +331,7 @@ static void store_run(const struct map_walk *walk, unsigned int height, uint64_t
 		store_number(numbers, slot + n, physical + n);
 }
 
-/* Which area a logical block is in, and where; height 0 is i_block itself. EFBIG beyond the last. */
+/* Finds a logical block's area and its offset there; height 0 is i_block itself. EFBIG after the last area. */
 static errcode_t find_area(const struct map_walk *walk, uint64_t logical, unsigned int *height, uint64_t *offset)
 {
 	*height = 0;
@@ -347,7 +347,7 @@ static errcode_t find_area(const struct map_walk *walk, uint64_t logical, unsign
 	return 0;
 }
 
-/* The part of a run that one array of block numbers holds; *done is its length. */
+/* Walks the part of a run that one array of block numbers holds; *done is its length. */
 static errcode_t walk_part(struct map_walk *walk, uint64_t logical, uint64_t physical, uint64_t count, uint64_t *done)
 {
 	unsigned int height;
@@ -388,7 +388,7 @@ static uint64_t indirect_map_blocks(const struct ondisk_format *format, const st
 	struct map_walk walk = walk_start(format);
 
 	for (size_t n = 0; n < count; n++) {
-		/* What is beyond the reach has no blocks; building says so. */
+		/* Blocks beyond the map's reach are not counted; building reports them. */
 		if (walk_extent(&walk, &extents[n]))
 			break;
 	}
@@ -475,8 +475,8 @@ errcode_t file_map_build(const struct ondisk_format *format, uint32_t ino, uint3
 }
 
 /*
- * What a file without holes can record in i_blocks, its map included. The map is taken off at the size of the
- * limit, a few blocks too much, because the kernel does so, and refuses to touch what is beyond its own limit.
+ * The blocks that i_blocks can count for a file without holes, its map included. The map's size is that of a file of
+ * the limit, a few blocks too much, because the kernel does so, and refuses access beyond its own limit.
  */
 static uint64_t max_blocks_of_indirect_map(const struct ondisk_format *format, uint64_t countable)
 {
@@ -493,7 +493,7 @@ uint64_t file_map_max_bytes(const struct ondisk_format *format)
 	uint64_t max_blocks = MAX_LOGICAL_END;
 
 	if (!format->extents) {
-		/* 48 bits of them with huge_file, in sectors for the kernel's limit, though i_blocks could say more. */
+		/* 48 bits with huge_file, in sectors for the kernel's limit, although i_blocks can count blocks. */
 		uint64_t countable = format->huge_file ? (UINT64_C(1) << 48) - 1 : UINT32_MAX >> sector_shift;
 		uint64_t mappable = max_blocks_of_indirect_map(format, countable);
 

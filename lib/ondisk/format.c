@@ -9,7 +9,7 @@
 
 #include "support/crc32c.h"
 
-/* What the fields up to and with the project number take: nanoseconds, the creation time, the high version. */
+/* Bytes of the fields up to and including the project number: nanoseconds, creation time, high version. */
 #define FULL_EXTRA_ISIZE (sizeof(struct ext2_inode_large) - EXT2_GOOD_OLD_INODE_SIZE)
 
 static bool inode_size_is_valid(uint32_t inode_bytes, uint32_t block_bytes)
@@ -18,7 +18,7 @@ static bool inode_size_is_valid(uint32_t inode_bytes, uint32_t block_bytes)
 	       (inode_bytes & (inode_bytes - 1)) == 0;
 }
 
-/* A superblock that asks for less than the full fields, or for what has no room or no alignment, is not obeyed. */
+/* Ignores the superblock's value if it is less than the full fields, does not fit, or is not aligned. */
 static uint16_t extra_isize_of(const struct ext2_super_block *super, uint32_t inode_bytes)
 {
 	uint32_t room = inode_bytes - EXT2_GOOD_OLD_INODE_SIZE;

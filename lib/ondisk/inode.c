@@ -13,19 +13,20 @@
 #define MAX_LINKS 65000
 #define SECTOR_BITS 9
 
-/* Seconds beyond 32 bits add to what the signed field below says, so the range is shifted and not symmetric. */
+/* Bits above 32 are added to the signed 32-bit field, so the range is not symmetric. */
 #define MIN_SECONDS ((int64_t)INT32_MIN)
 #define MAX_SECONDS_OLD ((int64_t)INT32_MAX)
 #define MAX_SECONDS (MIN_SECONDS + (INT64_C(1) << (32 + EXT4_EPOCH_BITS)) - 1)
 
 /*
- * From 2310-04-04 to 2378-04-22: until the clock says 2242, e2fsck takes them for times before 1970 that an old kernel
- * has stored wrongly, and e2fsck -p, which a host runs when it boots, makes them so.
+ * From 2310-04-04 to 2378-04-22: until the year 2242, e2fsck takes these for times before 1970 that an old kernel has
+ * stored wrongly, and e2fsck -p, which runs at boot, changes them.
  */
 #define DOUBTED_SECONDS ((INT64_C(3) << 32) + MIN_SECONDS)
 #define DOUBTED_END_SECONDS (INT64_C(3) << 32)
 
-/* Times are clamped as the kernel does it, and before what e2fsck doubts: what is cut off loses its nanoseconds too. */
+/* Times are clamped as the kernel does, and to before the range that e2fsck doubts. A clamped time loses its
+ * nanoseconds, too. */
 struct inode_time inode_stored_time(const struct ondisk_format *format, struct inode_time time)
 {
 	const int64_t max_seconds = format->extra_isize ? MAX_SECONDS : MAX_SECONDS_OLD;
@@ -77,7 +78,7 @@ static void encode_times(const struct ondisk_format *format, const struct inode_
 static errcode_t encode_size(const struct ondisk_format *format, const struct inode_value *value,
                              struct ext2_inode_large *raw)
 {
-	/* The high half is read back for these only. */
+	/* The kernel reads the high half only for these. */
 	bool wide = S_ISREG(value->mode) || (S_ISDIR(value->mode) && format->large_dir);
 
 	if (value->size_bytes > (wide ? INT64_MAX : UINT32_MAX))
@@ -87,7 +88,7 @@ static errcode_t encode_size(const struct ondisk_format *format, const struct in
 	return 0;
 }
 
-/* Counts sectors while these fit; huge_file has 48 bits for them, and counts blocks when even that is too little. */
+/* Counts sectors if they fit; huge_file has 48 bits for them, and counts blocks if even that is too little. */
 static errcode_t encode_blocks(const struct ondisk_format *format, uint64_t blocks, struct ext2_inode_large *raw,
                                uint32_t *flags)
 {
@@ -116,7 +117,7 @@ static errcode_t encode_links(const struct ondisk_format *format, const struct i
 	if (links > MAX_LINKS) {
 		if (!S_ISDIR(value->mode) || !format->dir_nlink)
 			return EMLINK;
-		links = 1; /* "more than can be counted" */
+		links = 1; /* means "more than can be counted" */
 	}
 	raw->i_links_count = htole16(links);
 	return 0;
@@ -163,7 +164,7 @@ errcode_t inode_encode(const struct ondisk_format *format, uint32_t ino, const s
 	if (xattr_area && xattr_bytes)
 		memcpy((uint8_t *)bytes + format->inode_bytes - xattr_bytes, xattr_area, xattr_bytes);
 	if (format->checksums) {
-		/* Its own two fields are still zero. */
+		/* The checksum's two fields are still zero. */
 		uint32_t seed = ondisk_inode_seed(format, ino, value->generation);
 		uint32_t checksum = crc32c(seed, bytes, format->inode_bytes);
 

@@ -10,7 +10,7 @@
 #define SECTOR_BITS 9
 #define NANOSECONDS 1000000000
 
-/* Is the field within what the inode says that it uses of its extra room? */
+/* Is the field within the inode's i_extra_isize? */
 #define HAS_FIELD(inode, field)                                                                                        \
 	((inode)->extra_isize >= offsetof(struct ext2_inode_large, field) +                                            \
 	                                 sizeof(((struct ext2_inode_large *)0)->field) - EXT2_GOOD_OLD_INODE_SIZE)
@@ -47,7 +47,7 @@ static uint64_t blocks_of(const struct ondisk_format *format, const struct ext2_
 	return flags & EXT4_HUGE_FILE_FL ? count : count >> (format->block_bits - SECTOR_BITS);
 }
 
-/* More than there is room for, or no whole number of words: the fields of old kernels alone are valid. */
+/* If i_extra_isize is too large or not aligned, only the fields of the first 128 bytes are valid. */
 static uint16_t extra_isize_of(const struct ondisk_format *format, const struct ext2_inode_large *raw)
 {
 	uint16_t extra_isize = le16toh(raw->i_extra_isize);
@@ -71,7 +71,7 @@ void inode_decode(const struct ondisk_format *format, const void *bytes, struct 
 	read_raw(format, bytes, &raw);
 	uint16_t mode = le16toh(raw.i_mode);
 	uint32_t flags = le32toh(raw.i_flags);
-	/* In directories of old filesystems the high half was a number of a block of ACLs. */
+	/* In directories of old filesystems the high half was the number of an ACL block. */
 	bool is_wide = S_ISREG(mode) || format->large_dir;
 
 	*inode = (struct inode_decoded){

@@ -6,7 +6,7 @@
 
 #define DEFAULT_FAST_COMMIT_BLOCKS 256
 
-/* Where fields are, in bytes. */
+/* Offsets of fields in bytes. */
 enum superblock_field {
 	SUPER_BLOCK_BYTES = 12,
 	SUPER_BLOCKS = 16,
@@ -22,7 +22,7 @@ enum superblock_field {
 	SUPER_CHECKSUM = 252,
 };
 
-/* crc32c, as superblocks of ext4 and jbd2 number it; other kinds have never been in use with checksums v2 and v3. */
+/* crc32c's number in superblocks of ext4 and jbd2; other kinds were never used with checksums v2 and v3. */
 #define CHECKSUM_TYPE_CRC32C 4
 
 static void put16(void *bytes, size_t offset, uint16_t value)
@@ -49,7 +49,7 @@ static bool has_checksums(uint32_t incompat)
 	return incompat & (JOURNAL_INCOMPAT_CSUM_V2 | JOURNAL_INCOMPAT_CSUM_V3);
 }
 
-/* Over all of it, with zeros where the checksum is. */
+/* The checksum of all of it, with zeros in the checksum's place. */
 static uint32_t superblock_checksum(const void *bytes)
 {
 	uint8_t copy[JOURNAL_SUPERBLOCK_BYTES];
@@ -87,7 +87,7 @@ enum journal_superblock_state journal_superblock_read(const void *bytes, struct 
 		super->fast_commit_blocks = journal_get32(bytes, SUPER_FAST_COMMIT_BLOCKS);
 		memcpy(super->uuid, (const uint8_t *)bytes + SUPER_UUID, sizeof(super->uuid));
 	}
-	/* mke2fs says how many, and the kernel sets the feature with the first mount. */
+	/* mke2fs sets their number, and the kernel sets the feature at the first mount. */
 	if (super->incompat & JOURNAL_INCOMPAT_FAST_COMMIT && !super->fast_commit_blocks)
 		super->fast_commit_blocks = DEFAULT_FAST_COMMIT_BLOCKS;
 	if ((super->incompat & ~JOURNAL_INCOMPAT_KNOWN) || (super->compat & ~JOURNAL_COMPAT_CHECKSUM) ||
@@ -137,7 +137,7 @@ uint32_t journal_log_end(const struct journal_superblock *super)
 }
 
 /*
- * As many as jbd2 puts there: the first tag is followed by a UUID, and it leaves room for another one after the last.
+ * The same number as in jbd2: a UUID follows the first tag, and jbd2 leaves room for another one after the last.
  */
 uint32_t journal_descriptor_tags(const struct journal_format *format)
 {
@@ -203,7 +203,7 @@ void journal_descriptor_write(const struct journal_format *format, uint32_t sequ
 
 		put_tag(format, sequence, &tags[index], flags, at);
 		at += journal_tag_bytes(format);
-		/* jbd2's is always zero: it is meant for journals that filesystems share. */
+		/* jbd2's UUID is always zero: it is meant for journals that filesystems share. */
 		if (!index)
 			at += JOURNAL_UUID_BYTES;
 	}

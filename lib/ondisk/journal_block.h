@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Blocks of a jbd2 journal: its superblock, the descriptor that says where the blocks after it belong, and the commit
- * block that makes them count. All of it is big-endian.
+ * Blocks of a jbd2 journal: its superblock, the descriptor with the places of the blocks after it, and the commit
+ * block that makes them valid. All of it is big-endian.
  */
 #pragma once
 
@@ -23,7 +23,7 @@
 	(JOURNAL_INCOMPAT_REVOKE | JOURNAL_INCOMPAT_64BIT | JOURNAL_INCOMPAT_ASYNC_COMMIT | JOURNAL_INCOMPAT_CSUM_V2 | \
 	 JOURNAL_INCOMPAT_CSUM_V3 | JOURNAL_INCOMPAT_FAST_COMMIT)
 
-/* What a block of the journal is, as its header says. */
+/* The type of a journal block, in its header. */
 enum journal_block_type {
 	JOURNAL_DESCRIPTOR = 1,
 	JOURNAL_COMMIT = 2,
@@ -36,12 +36,12 @@ enum journal_block_type {
 struct journal_superblock {
 	uint32_t version; /* 1 has no features */
 	uint32_t block_bytes;
-	uint32_t blocks;   /* of the whole journal, its superblock and the fast-commit area among them */
+	uint32_t blocks;   /* of the whole journal, with its superblock and the fast-commit area */
 	uint32_t first;    /* the log's first block */
-	uint32_t sequence; /* tid of the first transaction in the log, or, if it is empty, at least of the last one */
-	uint32_t start;    /* where the log begins; 0: it is empty */
+	uint32_t sequence; /* tid of the first transaction in the log; if it is empty, at least that of the last one */
+	uint32_t start;    /* the first block of the log; 0: empty */
 	uint32_t compat, incompat, ro_compat;
-	uint32_t fast_commit_blocks; /* at the end, nothing else may be there */
+	uint32_t fast_commit_blocks; /* at the end of the journal */
 	uint8_t uuid[16];
 };
 
@@ -49,17 +49,17 @@ enum journal_superblock_state {
 	JOURNAL_SUPERBLOCK_GOOD,
 	JOURNAL_SUPERBLOCK_BAD_MAGIC,
 	JOURNAL_SUPERBLOCK_BAD_CHECKSUM,
-	JOURNAL_SUPERBLOCK_BAD_VALUES,       /* lengths that contradict one another, both versions of checksums */
-	JOURNAL_SUPERBLOCK_UNKNOWN_FEATURES, /* that jbd2 of Linux 6.17 does not have */
+	JOURNAL_SUPERBLOCK_BAD_VALUES,       /* contradictory lengths, or both versions of checksums */
+	JOURNAL_SUPERBLOCK_UNKNOWN_FEATURES, /* unknown to jbd2 of Linux 6.17 */
 };
 
-/* Reads the JOURNAL_SUPERBLOCK_BYTES at bytes. After bad magic *super is not set. */
+/* Reads the JOURNAL_SUPERBLOCK_BYTES at bytes. With a bad magic number *super is not set. */
 MUST_CHECK enum journal_superblock_state journal_superblock_read(const void *bytes, struct journal_superblock *super);
 
-/* Puts sequence, start and the features into the superblock at bytes, and its checksum; all else stays as it is. */
+/* Writes sequence, start, the features and the checksum into the superblock at bytes; other fields stay. */
 void journal_superblock_update(void *bytes, const struct journal_superblock *super);
 
-/* What the log's blocks look like. */
+/* The format of the log's blocks. */
 struct journal_format {
 	uint32_t block_bytes;
 	bool has_64bit;
@@ -74,26 +74,27 @@ uint32_t journal_log_end(const struct journal_superblock *super);
 
 /* A block of the log. */
 struct journal_tag {
-	uint64_t block;       /* where it belongs in the filesystem */
-	const void *contents; /* as the log has them: escaped, if they had to be */
+	uint64_t block;       /* its place in the filesystem */
+	const void *contents; /* as in the log: escaped if necessary */
 	bool is_escaped;
 };
 
-/* How many tags a descriptor block holds: 60 to 4000. */
+/* The number of tags in a descriptor block: 60 to 4000. */
 uint32_t journal_descriptor_tags(const struct journal_format *format);
 
-/* Blocks that a transaction of so many tags takes in the log: descriptors, contents, the commit block. */
+/* The number of log blocks of a transaction with this many tags: descriptors, contents, the commit block. */
 uint64_t journal_transaction_blocks(const struct journal_format *format, uint64_t tags);
 
 /*
- * Blocks that begin with the journal's magic number would be taken for the journal's own. True: they are escaped now.
+ * Escapes contents that begin with the journal's magic number, because they would be taken for the journal's own.
+ * Returns whether they did.
  */
 bool journal_escape(void *contents);
 
-/* Turns that back. */
+/* Undoes that. */
 void journal_unescape(void *contents);
 
-/* Makes a whole descriptor block of count tags, at least one and no more than fit. */
+/* Makes a whole descriptor block of count tags, at least one and at most as many as fit. */
 void journal_descriptor_write(const struct journal_format *format, uint32_t sequence, const struct journal_tag *tags,
                               uint32_t count, void *bytes);
 

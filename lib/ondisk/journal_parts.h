@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What writing and reading a journal's blocks share. Of this folder only; callers use journal_block.h, journal_view.h.
- */
+/* Shared by writing and reading of journal blocks, private to this folder; callers use journal_block.h and
+ * journal_view.h. */
 #pragma once
 
 #include <endian.h>
@@ -13,7 +13,7 @@
 
 enum journal_tag_flag { JOURNAL_TAG_ESCAPED = 1, JOURNAL_TAG_SAME_UUID = 2, JOURNAL_TAG_LAST = 8 };
 
-/* Where fields are, in bytes. */
+/* Offsets of fields in bytes. */
 enum journal_header_field { HEADER_MAGIC = 0, HEADER_TYPE = 4, HEADER_SEQUENCE = 8, HEADER_BYTES = 12 };
 
 enum journal_commit_field {
@@ -40,7 +40,7 @@ static inline uint16_t journal_get16(const void *bytes, size_t offset)
 	return be16toh(value);
 }
 
-/* Version 3 has 16 bytes, whatever else is set. Version 2 has 2 bytes more than without checksums, all at its end. */
+/* Version 3 has 16 bytes in any case. Version 2 has 2 bytes more than without checksums, at the end. */
 static inline uint32_t journal_tag_bytes(const struct journal_format *format)
 {
 	if (format->checksum_version == 3)
@@ -54,5 +54,5 @@ static inline uint32_t journal_tail_bytes(const struct journal_format *format)
 	return format->checksum_version ? 4 : 0;
 }
 
-/* Of a block as the log has it: bound to its transaction. Version 2 keeps the lower half. */
+/* The checksum of a block as in the log; it depends on the transaction. Version 2 stores the lower half. */
 uint32_t journal_contents_checksum(const struct journal_format *format, uint32_t sequence, const void *contents);

@@ -9,7 +9,7 @@
 #define CHECKSUM_TYPE_CRC32 1
 #define REVOKE_COUNT 12
 #define REVOKE_HEADER_BYTES 16
-#define FAST_COMMIT_HEAD 9       /* the tag that each area begins with */
+#define FAST_COMMIT_HEAD 9       /* the first tag of each area */
 #define FAST_COMMIT_HEAD_BYTES 8 /* features, sequence; after 4 bytes with tag and length */
 
 bool journal_header_read(const void *bytes, struct journal_header *header)
@@ -21,7 +21,7 @@ bool journal_header_read(const void *bytes, struct journal_header *header)
 	return true;
 }
 
-/* Of a whole block, with zeros where the checksum itself is. */
+/* Checks a whole block, with zeros in the checksum's place. */
 static bool block_is_good(const struct journal_format *format, const void *bytes, uint32_t checksum_offset)
 {
 	static const uint8_t zeros[4];
@@ -106,7 +106,7 @@ static uint32_t revoke_bytes(const struct journal_format *format)
 	return format->has_64bit ? 8 : 4;
 }
 
-/* The count is of bytes, the header's among them. */
+/* The count is in bytes, with the header's. */
 bool journal_revokes_count(const struct journal_format *format, const void *bytes, uint32_t *count)
 {
 	uint32_t used = journal_get32(bytes, REVOKE_COUNT);

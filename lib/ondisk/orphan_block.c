@@ -18,7 +18,7 @@ uint32_t orphan_block_slots(const struct ondisk_format *format)
 	return slots_bytes(format) / (uint32_t)sizeof(uint32_t);
 }
 
-/* Over the slots only: the tail is left out. */
+/* The checksum covers only the slots, not the tail. */
 static uint32_t checksum_of(const struct ondisk_format *format, uint32_t file_seed, uint64_t physical_block,
                             const void *bytes)
 {

@@ -18,7 +18,7 @@ struct disk_header {
 	uint32_t version;
 };
 
-/* Entries without an id end before it. */
+/* Entries without an id end before the id. */
 struct disk_entry {
 	uint16_t tag;
 	uint16_t permissions;
@@ -42,7 +42,7 @@ static uint32_t disk_entry_bytes(uint16_t tag)
 	return tag & TAGS_NAMED ? sizeof(struct disk_entry) : offsetof(struct disk_entry, id);
 }
 
-/* The tags' values ascend in the order that is required; only named users and groups may come again. */
+/* Tags must ascend; only named users and groups may repeat. */
 static bool tag_may_follow(uint16_t tag, uint16_t previous)
 {
 	bool is_one_tag = tag != 0 && (tag & (tag - 1)) == 0 && (tag & ~ALL_TAGS) == 0;
@@ -101,7 +101,7 @@ void posix_acl_encode(const void *value, uint32_t value_bytes, void *disk)
 	}
 }
 
-/* The entry at *offset, which moves on; false: it is cut off. */
+/* Reads the entry at *offset and advances it; false: the entry is cut off. */
 static bool read_entry(const uint8_t *disk, uint32_t disk_bytes, uint32_t *offset, struct posix_acl_xattr_entry *entry)
 {
 	struct disk_entry raw = { .id = htole32((uint32_t)ACL_UNDEFINED_ID) };

@@ -7,21 +7,21 @@
 #include "support/problem.h"
 
 /*
- * Checks an ACL as getxattr(2) returns it and says how long it is on disk. EINVAL: not version 2, cut off, empty, a
- * tag or permission that does not exist, entries out of order, or one of the required entries is missing; the
- * kernel would refuse such an ACL from setxattr(2), and fail every access that it finds it on.
+ * Checks an ACL as getxattr(2) returns it, and returns its length on disk. EINVAL: not version 2, cut off, empty, a
+ * tag or permission that does not exist, entries out of order, or one of the required entries is missing; the kernel
+ * refuses such an ACL in setxattr(2), and fails every access to an inode that has it.
  */
 MUST_CHECK errcode_t posix_acl_measure(const void *value, uint32_t value_bytes, uint32_t *disk_bytes);
 
-/* Converts what posix_acl_measure() accepted. */
+/* Converts an ACL that posix_acl_measure() has accepted. */
 void posix_acl_encode(const void *value, uint32_t value_bytes, void *disk);
 
 /*
- * The other way round, of untrusted bytes: how long the ACL is as getxattr(2) returns it. EINVAL: not version 1, cut
- * off, without entries, a tag that does not exist. What else setxattr(2) would refuse is for posix_acl_measure() to
- * say of the result.
+ * Returns the length for getxattr(2) of an ACL from untrusted bytes on disk. EINVAL: not version 1, cut off, without
+ * entries, a tag that does not exist. posix_acl_measure() finds in the result everything else that setxattr(2)
+ * refuses.
  */
 MUST_CHECK errcode_t posix_acl_decode_measure(const void *disk, uint32_t disk_bytes, uint32_t *value_bytes);
 
-/* Converts what posix_acl_decode_measure() accepted. */
+/* Converts an ACL that posix_acl_decode_measure() has accepted. */
 void posix_acl_decode(const void *disk, uint32_t disk_bytes, void *value);

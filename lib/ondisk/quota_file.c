@@ -23,11 +23,11 @@ struct raw_header {
 	uint32_t flags;
 	uint32_t blocks;
 	uint32_t free_block;  /* 0: all blocks are in use */
-	uint32_t entry_block; /* with room for an entry; 0: none has */
+	uint32_t entry_block; /* a block with room for an entry; 0: none */
 };
 
 struct raw_entry_block {
-	uint32_t next, previous; /* of those with room */
+	uint32_t next, previous; /* of the blocks with room */
 	uint16_t entries, unused;
 	uint32_t unused_too;
 };
@@ -45,13 +45,13 @@ _Static_assert(sizeof(struct raw_entry) == 72, "as on disk");
 
 #define ENTRIES_PER_BLOCK ((QUOTA_BLOCK_BYTES - sizeof(struct raw_entry_block)) / sizeof(struct raw_entry))
 
-/* How many blocks of the tree, from the root on, two ids have in common. */
+/* Returns how many blocks of the tree, from the root on, two ids have in common. */
 static unsigned int common_levels(uint32_t one, uint32_t other)
 {
 	return 1 + (unsigned int)__builtin_clz(one ^ other) / 8;
 }
 
-/* How many levels lead through the same blocks as for the entry before. */
+/* Returns how many levels have the same blocks as for the previous entry. */
 static unsigned int levels_there(const struct quota_entry *entries, size_t number)
 {
 	return number ? common_levels(entries[number - 1].id, entries[number].id) : 1;
@@ -84,7 +84,7 @@ static void put_entry(uint8_t *block, size_t slot, const struct quota_entry *ent
 		.space_bytes = htole64(entry->space_bytes),
 	};
 
-	/* One whose bytes are all 0 is not in use. */
+	/* An entry of zeros is unused. */
 	assert(entry->inodes || entry->space_bytes);
 	memcpy(block, &head, sizeof(head));
 	memcpy(block + sizeof(head) + slot * sizeof(raw), &raw, sizeof(raw));

@@ -14,7 +14,7 @@
 
 #define QUOTA_BLOCK_BYTES 1024
 
-/* As in the superblock's order, and as the kernel numbers them. */
+/* In the superblock's order, with the kernel's numbers. */
 enum quota_type {
 	QUOTA_OF_USERS,
 	QUOTA_OF_GROUPS,
@@ -22,14 +22,14 @@ enum quota_type {
 	QUOTA_TYPES,
 };
 
-/* What an owner uses. An owner that uses nothing has no entry. */
+/* The usage of an owner. An owner that uses nothing has no entry. */
 struct quota_entry {
 	uint32_t id;
 	uint64_t inodes;
 	uint64_t space_bytes;
 };
 
-/* How many bytes the file has: entries ascend by id. At least two blocks. Linear. */
+/* Returns the file's size in bytes; entries ascend by id. At least two blocks. Linear. */
 uint64_t quota_file_bytes(const struct quota_entry *entries, size_t count);
 
 /*

@@ -9,7 +9,7 @@
 #include "ondisk/xattr_read.h"
 #include "support/crc32c.h"
 
-#define MAX_INITIALISED 32768 /* a larger count says that the extent is unwritten, and as much too much */
+#define MAX_INITIALISED 32768 /* a larger count means an unwritten extent, of this much less */
 #define HEADER_BYTES 8        /* of an entry: inode, record length, name length, type */
 #define INDEX_INFO_OFFSET 24  /* after . and .. of an htree's first block */
 #define LARGEST_INDEX_LEVELS 3
@@ -73,7 +73,7 @@ bool extent_node_read(const void *bytes, size_t byte_count, struct extent_node *
 	return true;
 }
 
-/* It follows the entries that there is room for, which may leave some bytes. */
+/* The checksum follows the room for entries; some bytes may remain after it. */
 bool extent_node_checksum_fits(const struct ondisk_format *format, uint32_t inode_seed, const void *bytes)
 {
 	struct ext3_extent_header header;
@@ -117,7 +117,7 @@ struct extent_node_index extent_node_index(const struct extent_node *node, unsig
 	};
 }
 
-/* Two bits of 18 are kept below, because lengths are multiples of 4; 65536 is written as 0 or 65535. */
+/* Lengths are multiples of 4, so bits 16 and 17 are stored in the lowest two bits; 65536 is written as 0 or 65535. */
 static size_t record_bytes(uint16_t raw, size_t byte_count)
 {
 	if (byte_count < 65536)
@@ -153,7 +153,7 @@ bool directory_entries_next(struct directory_cursor *cursor, struct directory_en
 	return false;
 }
 
-/* Where a block of an htree's index has its count and limit; 0: it is no such block. */
+/* The offset of count and limit in an htree's index block; 0: not an index block. */
 static size_t index_head_bytes(const struct ondisk_format *format, const uint8_t *block)
 {
 	const size_t root_head = INDEX_INFO_OFFSET + sizeof(struct ext2_dx_root_info);
@@ -172,7 +172,7 @@ static size_t index_head_bytes(const struct ondisk_format *format, const uint8_t
 	return 0;
 }
 
-/* Over the entries in use, and the tail with its checksum zero; see lib/ondisk/directory_index.c. */
+/* The checksum covers the used entries, and the tail with a zero checksum; see lib/ondisk/directory_index.c. */
 static bool index_checksum_fits(const struct ondisk_format *format, uint32_t inode_seed, const uint8_t *block,
                                 size_t head_bytes)
 {

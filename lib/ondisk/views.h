@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reading what is on disk from untrusted bytes: inodes, nodes of extent trees, entries of directories. Pure. */
+/* Reading inodes, nodes of extent trees and entries of directories from untrusted bytes. Pure. */
 #pragma once
 
 #include <stddef.h>
 
 #include "ondisk/format.h"
 
-/* What of an inode says where its content lies. */
+/* The fields of an inode that locate its content. */
 struct inode_view {
 	uint16_t mode;
 	uint16_t links;
@@ -16,15 +16,16 @@ struct inode_view {
 	const uint8_t *root;  /* i_block, INODE_ROOT_BYTES of it, within the bytes that were given */
 };
 
-/* bytes: inode_bytes of them. */
+/* bytes has inode_bytes bytes. */
 void inode_view_read(const void *bytes, struct inode_view *view);
 
-/* The inode's generation, which checksums of its blocks count in. Reports need none, and read millions of inodes. */
+/* The inode's generation, which checksums of its blocks include. It is not in inode_view, because reports, which read
+ * millions of inodes, do not need it. */
 uint32_t inode_view_generation(const struct inode_view *view);
 
 /*
- * Where content that lies in the inode itself (EXT4_INLINE_DATA_FL) continues after i_block: the value of the xattr
- * "system.data" in the inode. NULL, and 0 bytes, if there is none or its place is out of bounds.
+ * Returns the part of inline data (EXT4_INLINE_DATA_FL) after i_block: the value of the xattr "system.data" in the
+ * inode. NULL, and 0 bytes, if there is none or its place is out of bounds.
  */
 const uint8_t *inode_view_inline_rest(const struct ondisk_format *format, const void *bytes, size_t *count);
 
@@ -38,54 +39,53 @@ struct extent_node {
 
 struct extent_node_leaf {
 	uint32_t logical;
-	uint32_t count; /* blocks: 1 to 32768; 0 is what damage can say */
+	uint32_t count; /* blocks: 1 to 32768; 0 if damaged */
 	uint64_t physical;
 	bool is_unwritten;
 };
 
 struct extent_node_index {
-	uint32_t logical; /* nothing below lies before it */
-	uint64_t block;   /* the node's */
+	uint32_t logical; /* the first logical block below the entry */
+	uint64_t block;   /* of the node */
 };
 
-/* False if the bytes are no node: the magic number, a depth above the largest, more entries than there is room for. */
+/* False if the bytes are not a node: a wrong magic number, too large a depth, or more entries than fit. */
 MUST_CHECK bool extent_node_read(const void *bytes, size_t byte_count, struct extent_node *node);
 
 /*
- * Does a node's block, which extent_node_read() has accepted, have the right checksum? inode_seed: ondisk_inode_seed()
- * of the inode. True where there are none; the root in the inode has none.
+ * Does a node's block, which extent_node_read() has accepted, have the right checksum? inode_seed:
+ * ondisk_inode_seed() of the inode. True without checksums; the root in the inode has none.
  */
 bool extent_node_checksum_fits(const struct ondisk_format *format, uint32_t inode_seed, const void *bytes);
 
-/* Entry `index`, below count, of a leaf and of any other node. */
+/* Returns entry `index`, below count, of a leaf or of an inner node. */
 struct extent_node_leaf extent_node_leaf(const struct extent_node *node, unsigned int index);
 struct extent_node_index extent_node_index(const struct extent_node *node, unsigned int index);
 
-/* Begin with offset 0. Blocks of an htree's index read as empty: that is how they are disguised. */
+/* Begin with offset 0. Index blocks of an htree read as empty, since each looks like one unused entry. */
 struct directory_cursor {
 	const uint8_t *bytes;
 	size_t byte_count; /* of the block, or of an inline directory's part */
 	size_t offset;
-	bool is_damaged; /* a record did not make sense, and what follows it was not read */
+	bool is_damaged; /* a record is invalid, and the rest was not read */
 };
 
 struct directory_entry {
 	uint32_t ino;
 	const char *name; /* within the bytes; no 0 follows it */
 	uint8_t name_bytes;
-	uint8_t file_type; /* EXT2_FT_*, or anything; with the feature filetype alone */
+	uint8_t file_type; /* EXT2_FT_*, or anything; only with the feature filetype */
 };
 
-/* The next entry that is in use, . and .. among them; false after the last. */
+/* Reads the next used entry, . and .. included; false after the last. */
 MUST_CHECK bool directory_entries_next(struct directory_cursor *cursor, struct directory_entry *entry);
 
 /*
- * Does a directory's block, one of leaves or of its index, have the right checksum? True where there are none.
+ * Does a directory's block, a leaf or an index block, have the right checksum? True without checksums.
  */
 bool directory_block_checksum_fits(const struct ondisk_format *format, uint32_t inode_seed, const void *block);
 
 /*
- * How many levels of index blocks an htree's first block says that there are between it and the leaves; -1 if it
- * is no such block.
+ * The number of index levels between an htree's first block and the leaves, as that block says; -1 if it is not one.
  */
 int directory_entries_index_levels(const void *block, size_t byte_count);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Both places have the same form: entries from the front, values from the end. They differ in their headers, in
- * what value offsets count from, and in that only blocks are hashed and sorted, since only they are shared and
- * searched. So an xattr takes as many bytes in the inode as in the block.
+ * Both places have the same form: entries from the front, values from the end. They differ in their headers and in
+ * the origin of value offsets, and only blocks are hashed and sorted, since only they are shared and searched. So an
+ * xattr takes as many bytes in the inode as in the block.
  */
 #include "ondisk/xattr.h"
 
@@ -18,7 +18,7 @@
 
 #define MAX_NAME_BYTES 255 /* without its prefix */
 
-/* An xattr as it stands on disk, its value not yet converted. */
+/* An xattr as on disk, but with its value not yet converted. */
 struct stored_xattr {
 	const struct xattr *source;
 	const char *name; /* after the prefix */
@@ -43,7 +43,7 @@ static uint64_t total_bytes(const struct stored_xattr *stored)
 	return entry_bytes(stored) + (stored->in_value_inode ? 0 : padded(stored->value_bytes));
 }
 
-/* Prefixes become a number; a few names are numbers as a whole. */
+/* Replaces the prefix by its number; a few whole names are numbers. */
 static errcode_t resolve_name(const char *whole, struct stored_xattr *stored)
 {
 	if (strcmp(whole, "system.data") == 0)
@@ -110,7 +110,7 @@ static uint64_t bytes_of(const struct stored_xattr *stored, size_t count, uint64
 	return bytes;
 }
 
-/* Takes each of the eligible, in the order of the list, that still fits. */
+/* Chooses, in the order of the list, each eligible xattr that still fits. */
 static uint64_t choose_in_order(const struct stored_xattr *stored, size_t count, uint64_t eligible, uint64_t room)
 {
 	uint64_t chosen = 0;
@@ -125,8 +125,8 @@ static uint64_t choose_in_order(const struct stored_xattr *stored, size_t count,
 }
 
 /*
- * Finds those that leave the least of the room. A file's xattrs can be such that they fit in no other way, and
- * they did fit where they come from: set after set, by hand, in any order.
+ * Finds the xattrs that fill the inode's area best. A file's xattrs may fit in no other way, and they did fit at
+ * their source, where they may have been set in any order.
  */
 static errcode_t choose_fullest(const struct stored_xattr *stored, size_t count, uint64_t eligible, uint64_t room,
                                 uint64_t *chosen)
@@ -165,9 +165,9 @@ static uint64_t block_room(const struct ondisk_format *format)
 }
 
 /*
- * Decides where the entries stand, with the values that are in inodes of their own already chosen. These entries come
- * last into the inode, so there is a block whenever there are any: e2fsck 1.47.0 takes the target of a short symlink
- * for block numbers where such a value makes i_blocks more than 0 and there is no block of xattrs.
+ * Decides where entries go; values in inodes of their own have been chosen before. Entries of such values come last
+ * into the inode, so that they always cause an xattr block: e2fsck 1.47.0 takes the target of a short symlink for
+ * block numbers if such a value makes i_blocks more than 0 and there is no xattr block.
  */
 static errcode_t place_entries(const struct ondisk_format *format, const struct stored_xattr *stored, size_t count,
                                struct xattr_layout *layout)
@@ -189,7 +189,8 @@ static errcode_t place_entries(const struct ondisk_format *format, const struct 
 	return 0;
 }
 
-/* The largest value that is not yet in an inode of its own. E2BIG: there is none, or it is too large even for that. */
+/* Chooses the largest value that is not yet in an inode of its own. E2BIG: there is none, or it is too large even for
+ * that. */
 static errcode_t choose_largest(const struct stored_xattr *stored, size_t count, size_t *chosen)
 {
 	*chosen = count;
@@ -226,8 +227,8 @@ errcode_t xattr_place(const struct ondisk_format *format, const struct xattr *li
 }
 
 /*
- * ext4's hash of an entry: the name, a byte at a time, then the value, a padded word at a time. Of a value that has an
- * inode, that inode's hash takes its place.
+ * ext4's hash of an entry: the name, a byte at a time, then the value, a padded word at a time. For a value in an
+ * inode of its own, that inode's hash takes its place.
  */
 static uint32_t hash_entry(const struct stored_xattr *stored, const uint8_t *value)
 {
@@ -260,7 +261,7 @@ errcode_t xattr_value_encode(const struct ondisk_format *format, const struct xa
 	return 0;
 }
 
-/* Puts the value in front of *end, or names the inode that has it. */
+/* Writes the value before *end, or the number of the inode that has it. */
 static void place_value(const struct stored_xattr *stored, const uint8_t *base, uint8_t **end,
                         struct ext2_ext_attr_entry *raw)
 {
@@ -294,7 +295,7 @@ static uint32_t write_entries(const struct stored_xattr *list, size_t count, uin
 
 		place_value(stored, base, &end, &raw);
 		assert(entries + entry_bytes(stored) + XATTR_TERMINATOR_BYTES <= end);
-		/* The kernel checks a value that has an inode by its entry's hash, even where no others are. */
+		/* The kernel checks a value in an inode of its own by its entry's hash, even in the inode's area. */
 		if (has_hashes || stored->in_value_inode) {
 			uint32_t hash = hash_entry(stored, end);
 
@@ -308,7 +309,7 @@ static uint32_t write_entries(const struct stored_xattr *list, size_t count, uin
 	return common_hash;
 }
 
-/* Moves the chosen ones to the beginning; returns how many they are. */
+/* Moves the chosen entries to the beginning; returns their number. */
 static size_t select_entries(struct stored_xattr *stored, size_t count, uint64_t chosen)
 {
 	size_t selected_count = 0;
@@ -359,7 +360,7 @@ static uint32_t block_checksum(const struct ondisk_format *format, uint64_t bloc
 	uint64_t raw_block = htole64(block);
 	uint32_t checksum = crc32c(format->checksum_seed, &raw_block, sizeof(raw_block));
 
-	return crc32c(checksum, bytes, format->block_bytes); /* its own field is still zero */
+	return crc32c(checksum, bytes, format->block_bytes); /* the checksum's field is still zero */
 }
 
 errcode_t xattr_encode_block(const struct ondisk_format *format, const struct xattr *list, size_t count,
@@ -426,7 +427,7 @@ static struct gap find_gap(const struct ondisk_format *format, const uint8_t *ar
 		memcpy(&entry, area + gap.start, sizeof(entry));
 		uint32_t value = XATTR_INODE_HEADER_BYTES + le16toh(entry.e_value_offs);
 
-		/* Offset 0 is that of a value of no bytes, or of one that has an inode of its own. */
+		/* The offset is 0 for an empty value, and for one in an inode of its own. */
 		if (entry.e_value_offs && value < gap.end)
 			gap.end = value;
 	}
@@ -451,7 +452,7 @@ void inline_data_encode(const struct ondisk_format *format, const void *data, ui
 	uint32_t value_bytes = bytes - root_bytes;
 	uint32_t value_start = gap.end - EXT2_EXT_ATTR_SIZE(value_bytes);
 	uint32_t magic = htole32(EXT2_EXT_ATTR_MAGIC);
-	/* The kernel and e2fsck ask for the xattr even where i_block holds everything. */
+	/* The kernel and e2fsck require the xattr even if i_block holds everything. */
 	struct ext2_ext_attr_entry entry = {
 		.e_name_len = sizeof(data_name) - 1,
 		.e_name_index = XATTR_INDEX_SYSTEM,

@@ -14,39 +14,39 @@ struct xattr {
 	const char *name;  /* whole: "user.comment", "system.posix_acl_access" */
 	const void *value; /* as getxattr(2) returns it */
 	uint32_t value_bytes;
-	uint32_t value_ino;  /* of one whose value has an inode: that inode's number, */
-	uint32_t value_hash; /* and the hash of what it holds */
+	uint32_t value_ino;  /* for a value in an inode of its own: that inode's number, */
+	uint32_t value_hash; /* and the hash of its content */
 };
 
-/* Which of a file's xattrs stand where. */
+/* The places of a file's xattrs. */
 struct xattr_layout {
-	uint64_t in_inode;       /* bit n: list[n] stands in the inode */
-	uint64_t in_value_inode; /* bit n: the value of list[n] has an inode of its own, wherever its entry stands */
-	bool needs_block;        /* the others stand in a block */
+	uint64_t in_inode;       /* bit n: list[n] is in the inode */
+	uint64_t in_value_inode; /* bit n: the value of list[n] has an inode of its own, wherever its entry is */
+	bool needs_block;        /* the other entries are in a block */
 };
 
 #define XATTR_MAX_COUNT 64 /* per file; more is E2BIG */
 
 /*
- * Decides where they stand: all in the inode if they fit; else as many as fit, in the order of the list, and
- * the rest in one block. Where that rest is too large, those stand in the inode that fill it best; with ea_inode, as
- * few values as possible, the largest, then get inodes of their own. So E2BIG means that there is no way to store
- * them (with ea_inode also: a value above 64 KiB, which no system call could read). Errors: ENOTSUP (a
- * name prefix that ext4 does not know, or inline data's system.data), EINVAL (no name after the prefix, a malformed
- * ACL), ERANGE (over 255 bytes after the prefix), E2BIG, ENOMEM. The functions below are given what this one
- * accepted, and return the same errors for anything else.
+ * Decides where xattrs go: all into the inode if they fit; else as many as fit, in the order of the list, and the
+ * rest into one block. If that rest is too large, those that fill the inode best go there; with ea_inode, as few
+ * values as possible, the largest, then get inodes of their own. So E2BIG means that they cannot be stored (with
+ * ea_inode also: a value above 64 KiB, which no system call could read). Errors: ENOTSUP (a name prefix that ext4
+ * does not know, or inline data's system.data), EINVAL (no name after the prefix, a malformed ACL), ERANGE (over 255
+ * bytes after the prefix), E2BIG, ENOMEM. The functions below take xattrs that this one has accepted, and return the
+ * same errors for others.
  */
 MUST_CHECK errcode_t xattr_place(const struct ondisk_format *format, const struct xattr *list, size_t count,
                                  struct xattr_layout *layout);
 
 /*
- * What an inode of its own holds for a value: its bytes on disk, which the caller frees, how many these are, and the
- * hash of such an inode's content.
+ * Returns the content of a value's own inode: its bytes on disk, which the caller frees, their number, and the hash
+ * of the content.
  */
 MUST_CHECK errcode_t xattr_value_encode(const struct ondisk_format *format, const struct xattr *xattr, void **disk,
                                         uint32_t *disk_bytes, uint32_t *hash);
 
-/* Writes inode_xattr_area_bytes() bytes for inode_encode(): all zero when none stand in the inode. */
+/* Writes inode_xattr_area_bytes() bytes for inode_encode(): all zero if no xattr is in the inode. */
 MUST_CHECK errcode_t xattr_encode_inode(const struct ondisk_format *format, const struct xattr *list, size_t count,
                                         const struct xattr_layout *layout, void *area);
 
@@ -60,13 +60,13 @@ MUST_CHECK errcode_t xattr_encode_block(const struct ondisk_format *format, cons
                                         void *bytes);
 
 /*
- * Inline data: what a small file, directory or symlink holds stands in its inode, the first 60 bytes in i_block and
- * the rest as the value of an xattr of the filesystem's own, system.data, after the file's xattrs.
+ * Inline data: the content of a small file, directory or symlink is in its inode, the first 60 bytes in i_block and
+ * the rest in the value of the internal xattr system.data, after the file's xattrs.
  */
 
 /*
- * How many bytes fit an inode whose xattr area is this one (as xattr_encode_inode() made it; NULL: without xattrs):
- * 60 or more, or 0 where not even the empty value has room, or without the feature.
+ * Returns how many bytes fit an inode with this xattr area (xattr_encode_inode()'s; NULL: without xattrs): 60 or
+ * more; 0 if not even an empty value fits, or without the feature.
  */
 uint32_t inline_data_room(const struct ondisk_format *format, const void *xattr_area);
 

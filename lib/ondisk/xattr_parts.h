@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What writing and reading of xattrs share. Of this folder only; see xattr.h and xattr_read.h for what callers use. */
+/* Shared by writing and reading of xattrs, private to this folder; callers use xattr.h and xattr_read.h. */
 #pragma once
 
 #include <endian.h>
@@ -19,7 +19,7 @@
 #define XATTR_INDEX_ACL_DEFAULT 3
 #define XATTR_INDEX_SYSTEM 7
 
-/* Prefixes that are numbers on disk; those without a dot at their end are whole names. */
+/* Prefixes that are numbers on disk; an entry without a dot at its end is a whole name. */
 struct xattr_prefix {
 	const char *text;
 	uint8_t index;
@@ -32,7 +32,7 @@ static const struct xattr_prefix xattr_prefixes[] = {
 	{ "trusted.", 4 },
 	{ "security.", 6 },
 	{ "system.richacl", 8 },
-	{ "system.", XATTR_INDEX_SYSTEM }, /* after those that begin like it */
+	{ "system.", XATTR_INDEX_SYSTEM }, /* after names that begin with it */
 };
 
 #define XATTR_PREFIXES (sizeof(xattr_prefixes) / sizeof(xattr_prefixes[0]))
@@ -47,7 +47,7 @@ static inline uint32_t xattr_hash_name(const char *name, size_t name_bytes)
 	return hash;
 }
 
-/* Goes on with a value, a padded word at a time. */
+/* Continues with a value, a padded word at a time. */
 static inline uint32_t xattr_hash_value(uint32_t hash, const uint8_t *value, size_t value_bytes)
 {
 	for (size_t offset = 0; offset < value_bytes; offset += XATTR_UNIT_BYTES) {
@@ -59,7 +59,7 @@ static inline uint32_t xattr_hash_value(uint32_t hash, const uint8_t *value, siz
 	return hash;
 }
 
-/* Goes on with the hash of the inode that has the value. */
+/* Continues with the hash of the inode that has the value. */
 static inline uint32_t xattr_hash_value_inode(uint32_t hash, uint32_t value_hash)
 {
 	return (hash << 16 | hash >> 16) ^ value_hash;

@@ -4,7 +4,7 @@
 #include "ondisk/xattr_parts.h"
 #include "support/crc32c.h"
 
-#define LARGEST_VALUE_BYTES (1u << 24) /* the kernel's, of those that have an inode */
+#define LARGEST_VALUE_BYTES (1u << 24) /* the kernel's limit for values in inodes of their own */
 
 static struct ext2_ext_attr_entry raw_at(const struct xattr_cursor *cursor, size_t offset)
 {
@@ -18,7 +18,7 @@ static struct ext2_ext_attr_entry raw_at(const struct xattr_cursor *cursor, size
 	return raw;
 }
 
-/* Four bytes of zero end the list; values lie after it. What has no such end ends where it stops to make sense. */
+/* Four zero bytes end the list; values follow. A list without this end stops at its first invalid entry. */
 static void find_end(struct xattr_cursor *cursor)
 {
 	for (cursor->end = cursor->offset;;) {
@@ -95,7 +95,7 @@ const char *xattr_start_block(const struct ondisk_format *format, uint64_t block
 	return NULL;
 }
 
-/* A value lies between the end of the entries' list and that of all; one of no bytes may say that it lies anywhere. */
+/* A value must lie between the end of the list and the end of the area; an empty one may have any offset. */
 static bool find_value(const struct xattr_cursor *cursor, const struct ext2_ext_attr_entry *raw,
                        struct xattr_entry *entry)
 {

@@ -40,7 +40,7 @@ static const struct stage_cost stage_costs[POPULATE_STAGES] = {
 	[POPULATE_SEAL] = { "seal", 0, 0.22e-6, 0 }, [POPULATE_VERIFY] = { "verify", 20e-3, 3e-6, 0.5e-9 },
 };
 
-/* What one attempt at the image differs from another in; between attempts next_attempt() alone changes it. */
+/* The differences between attempts at the image; only next_attempt() changes it, between attempts. */
 struct attempt {
 	struct size_choice size;
 	bool reuses_layout;        /* of the earlier image */
@@ -51,7 +51,11 @@ struct attempt {
 
 /* One run of populate(). */
 struct populating {
-	struct build build;
+	struct workplace work;
+	struct scanned scanned;
+	struct plan plan;
+	struct filesystem filesystem;
+	struct image_file file;
 	struct output output;
 	struct attempt attempt;
 	struct populate_report *report;
@@ -61,20 +65,20 @@ struct populating {
 };
 
 /* How long both pools have run jobs, in turns. */
-static double shared_seconds(const struct build *build)
+static double shared_seconds(const struct populating *run)
 {
-	return pool_seconds(build->pool) + pool_seconds(build->readers);
+	return pool_seconds(run->work.pool) + pool_seconds(run->work.readers);
 }
 
 /* Notes how long the stage that ends has taken, and each worker in it. */
 static void end_stage(const struct populating *run)
 {
 	struct populate_report *report = run->report;
-	const struct pool *pool = run->build.pool, *readers = run->build.readers;
+	const struct pool *pool = run->work.pool, *readers = run->work.readers;
 	double seconds = seconds_of(CLOCK_MONOTONIC) - run->stage_begin;
 
 	report->seconds[run->stage] += seconds;
-	report->serial_seconds[run->stage] += seconds - (shared_seconds(&run->build) - run->shared_before);
+	report->serial_seconds[run->stage] += seconds - (shared_seconds(run) - run->shared_before);
 	for (unsigned int worker = 0; worker < report->worker_count; worker++) {
 		double *of_stages = report->worker_seconds[worker], unnoted = pool_worker_seconds(pool, worker);
 
@@ -88,23 +92,22 @@ static void end_stage(const struct populating *run)
 
 static void begin_stage(struct populating *run, enum populate_stage stage)
 {
-	uint64_t bytes = stage == POPULATE_VERIFY ? run->build.data_bytes : 0;
-	uint64_t files = stage == POPULATE_SEAL ? run->build.inode_count : 0;
+	uint64_t bytes = stage == POPULATE_VERIFY ? run->plan.data_bytes : 0;
+	uint64_t files = stage == POPULATE_SEAL ? run->scanned.inode_count : 0;
 
 	if (stage != POPULATE_SCAN)
 		end_stage(run);
 	run->stage = stage;
 	run->stage_begin = seconds_of(CLOCK_MONOTONIC);
-	run->shared_before = shared_seconds(&run->build);
+	run->shared_before = shared_seconds(run);
 	/* Copying knows its totals and says them itself. */
 	if (stage != POPULATE_COPY)
-		progress_stage(run->build.options->progress, populate_stage_names[stage], bytes, files);
+		progress_stage(run->work.options->progress, populate_stage_names[stage], bytes, files);
 }
 
 static errcode_t examine_output(struct populating *run)
 {
-	struct build *build = &run->build;
-	const struct populate_options *options = build->options;
+	const struct populate_options *options = run->work.options;
 
 	run->output = (struct output){
 		.path = options->image,
@@ -115,31 +118,32 @@ static errcode_t examine_output(struct populating *run)
 		          options->android_sparse ? "remove it, or take another name" :
 		                                    "use --in-place to write into it",
 	};
-	errcode_t error = output_examine(&run->output, build->problem);
+	errcode_t error = output_examine(&run->output, run->work.problem);
 
-	build->in_place = run->output.in_place;
+	run->file.in_place = run->output.in_place;
 	if (!error && options->android_sparse && run->output.is_device)
-		return problem_set_reason(build->problem, EINVAL, options->image, "cannot create",
+		return problem_set_reason(run->work.problem, EINVAL, options->image, "cannot create",
 		                          "an Android sparse image must be a file");
 	return error;
 }
 
 /* Filesystems that mke2fs makes but that cannot be used. */
-static errcode_t check_filesystem(const struct build *build, const struct filesystem_room *room)
+static errcode_t check_filesystem(const struct populating *run)
 {
-	const char *image = build->options->image;
+	const struct filesystem_room *room = &run->attempt.size.room;
+	const char *image = run->work.options->image;
 
 	/* e2fsprogs 1.47.0 look for its block as if the filesystem began where the file does. */
-	if (build->options->offset_bytes && room->has_mmp)
-		return problem_set_reason(build->problem, EINVAL, image, "cannot create",
+	if (run->work.options->offset_bytes && room->has_mmp)
+		return problem_set_reason(run->work.problem, EINVAL, image, "cannot create",
 		                          "the feature mmp does not work at an offset; -O ^mmp leaves it out");
-	if (room->format.project && build->lacks_projects)
+	if (room->format.project && run->scanned.lacks_projects)
 		return problem_set_reason(
-			build->problem, EINVAL, image, "cannot create",
+			run->work.problem, EINVAL, image, "cannot create",
 			"mke2fs.conf gives the feature project to filesystems of this size and not to "
 			"small ones: say -O project or -O ^project");
 	if (room->orphan_blocks > ORPHAN_FILE_MAX_BLOCKS)
-		return problem_set_reason(build->problem, EINVAL, image, "cannot create",
+		return problem_set_reason(run->work.problem, EINVAL, image, "cannot create",
 		                          "the kernel mounts no filesystem whose orphan file has %" PRIu64
 		                          " blocks, more than %d; -O ^orphan_file makes none",
 		                          room->orphan_blocks, ORPHAN_FILE_MAX_BLOCKS);
@@ -149,7 +153,6 @@ static errcode_t check_filesystem(const struct build *build, const struct filesy
 /* What is known once the size is. */
 static void report_size(const struct populating *run)
 {
-	const struct build *build = &run->build;
 	const struct filesystem_room *room = &run->attempt.size.room;
 	struct populate_report *report = run->report;
 
@@ -159,31 +162,33 @@ static void report_size(const struct populating *run)
 	report->reserved_blocks = room->reserved_blocks;
 	report->journal_blocks = room->journal_blocks;
 	report->image_inodes = room->inodes;
-	report->names = build->tree->node_count - 1;
-	report->inodes = build->inode_count;
-	report->data_bytes = build->data_bytes;
+	report->names = run->scanned.tree->node_count - 1;
+	report->inodes = run->scanned.inode_count;
+	report->data_bytes = run->plan.data_bytes;
 	report->free_blocks = run->attempt.size.free_blocks;
-	report->free_inodes = room->free_inodes - (build_items(build) - 1);
+	report->free_inodes = room->free_inodes - (plan_items(&run->plan) - 1);
 }
 
+typedef errcode_t (*zero_search_function)(const struct plan *plan, struct scanned *scanned,
+                                          const struct workplace *work);
+
 /* Looks for zeros, and chooses a size without those that it finds. size_error: what the size with them has come to. */
-static errcode_t choose_without_zeros(struct populating *run, errcode_t (*search)(struct build *), errcode_t size_error)
+static errcode_t choose_without_zeros(struct populating *run, zero_search_function search, errcode_t size_error)
 {
-	struct build *build = &run->build;
-	uint64_t known_zero_bytes = build->known_zero_bytes;
+	uint64_t known_zero_bytes = run->scanned.known_zero_bytes;
 	struct problem too_large = { 0 };
 
-	problem_move(&too_large, build->problem);
-	errcode_t error = search(build);
-	if (!error && build->known_zero_bytes == known_zero_bytes) {
-		problem_move(build->problem, &too_large);
+	problem_move(&too_large, run->work.problem);
+	errcode_t error = search(&run->plan, &run->scanned, &run->work);
+	if (!error && run->scanned.known_zero_bytes == known_zero_bytes) {
+		problem_move(run->work.problem, &too_large);
 		return size_error;
 	}
 	problem_clear(&too_large);
 	if (error)
 		return error;
-	space_estimate_release(build);
-	return size_choose(build, &run->output, &run->attempt.size);
+	space_estimate_release(&run->plan);
+	return size_choose(&run->plan, &run->work, &run->output, &run->attempt.size);
 }
 
 /*
@@ -193,135 +198,133 @@ static errcode_t choose_without_zeros(struct populating *run, errcode_t (*search
  */
 static errcode_t choose_first_size(struct populating *run)
 {
-	struct build *build = &run->build;
-	bool finds_all = run->output.is_device || (build->base && !build->options->own_defaults);
+	bool finds_all = run->output.is_device || (run->scanned.base && !run->work.options->own_defaults);
 
-	build->least_hole_bytes = build->options->own_defaults ? ZERO_DETECTION_LEAST_HOLE_BYTES : 0;
-	errcode_t error = size_choose(build, &run->output, &run->attempt.size);
-	if ((error && error != EXT2MB_ET_NO_SPACE) || build->options->zeros_of_source)
+	run->scanned.least_hole_bytes = run->work.options->own_defaults ? ZERO_DETECTION_LEAST_HOLE_BYTES : 0;
+	errcode_t error = size_choose(&run->plan, &run->work, &run->output, &run->attempt.size);
+	if ((error && error != EXT2MB_ET_NO_SPACE) || run->work.options->zeros_of_source)
 		return error;
 	error = choose_without_zeros(run, error || finds_all ? zero_detection_search : zero_detection_search_long,
 	                             error);
-	if (error != EXT2MB_ET_NO_SPACE || !build->least_hole_bytes)
+	if (error != EXT2MB_ET_NO_SPACE || !run->scanned.least_hole_bytes)
 		return error;
-	build->least_hole_bytes = 0;
+	run->scanned.least_hole_bytes = 0;
 	return choose_without_zeros(run, zero_detection_search, error);
 }
 
 /* Releases what an attempt has made. */
-static void release_attempt(struct build *build)
+static void release_attempt(struct populating *run)
 {
-	filesystem_close(build);
-	if (build->tree) {
-		block_placement_release(build);
-		base_image_release(build);
-		space_estimate_release(build);
+	filesystem_close(&run->filesystem);
+	if (run->scanned.tree) {
+		block_placement_release(&run->plan);
+		base_image_release(&run->plan);
+		space_estimate_release(&run->plan);
 	}
-	free(TAKE(build->items_by_inode));
+	free(TAKE(run->plan.items_by_inode));
 }
 
 /* Chooses a size; the first time it also opens the output. */
 static errcode_t prepare_attempt(struct populating *run)
 {
-	struct build *build = &run->build;
 	bool is_first = run->output.descriptor < 0;
 
 	begin_stage(run, POPULATE_FORMAT);
-	release_attempt(build);
-	errcode_t error = is_first ? choose_first_size(run) : size_choose(build, &run->output, &run->attempt.size);
+	release_attempt(run);
+	errcode_t error = is_first ? choose_first_size(run) :
+	                             size_choose(&run->plan, &run->work, &run->output, &run->attempt.size);
 
 	if (!error)
-		error = check_filesystem(build, &run->attempt.size.room);
+		error = check_filesystem(run);
 	if (error)
 		return error;
 	report_size(run);
-	if (!is_first || build->options->size_only)
+	if (!is_first || run->work.options->size_only)
 		return 0;
-	error = output_open(&run->output, build->problem);
-	build->image =
+	error = output_open(&run->output, run->work.problem);
+	run->file.image =
 		(struct image){ run->output.descriptor, run->output.direct_descriptor, run->output.offset_bytes };
-	build->image_path = run->output.work_path;
-	build->filesystem_path = run->output.offset_path ? run->output.offset_path : run->output.work_path;
-	return error ? error : block_sharing_check(build);
+	run->file.path = run->output.work_path;
+	run->file.filesystem_path = run->output.offset_path ? run->output.offset_path : run->output.work_path;
+	return error ? error : block_sharing_check(&run->plan, &run->file, &run->work);
 }
 
 static errcode_t format(struct populating *run)
 {
-	struct build *build = &run->build;
-	errcode_t error = size_format(build, &run->output, &run->attempt.size);
+	errcode_t error = size_format(&run->plan, &run->work, &run->output, &run->attempt.size);
 
 	if (!error)
-		error = filesystem_open(build);
+		error = filesystem_open(&run->file, &run->work, &run->filesystem);
+	image_sink_init(&run->file.sink, &run->file.image, run->plan.format.block_bytes);
 	if (!error)
-		error = filesystem_empty(build);
+		error = filesystem_empty(&run->filesystem, &run->scanned, &run->work);
 	if (!error)
-		error = output_extend(&run->output, build->geometry.blocks * build->format.block_bytes, build->problem);
-	return error ? error : output_hide_superblock(&run->output, build->problem);
+		error = output_extend(&run->output, run->filesystem.geometry.blocks * run->plan.format.block_bytes,
+		                      run->work.problem);
+	return error ? error : output_hide_superblock(&run->output, run->work.problem);
 }
 
 static errcode_t plan(struct populating *run)
 {
-	struct build *build = &run->build;
 
 	begin_stage(run, POPULATE_PLAN);
-	errcode_t error = inode_numbers_assign(build);
+	errcode_t error = inode_numbers_assign(&run->plan, &run->filesystem, &run->work);
 	if (!error && run->attempt.reuses_layout)
-		error = base_image_reserve(build);
+		error = base_image_reserve(&run->plan, &run->filesystem, &run->work);
 	if (!error)
-		error = xattrs_place(build);
-	return error ? error : block_placement_decide(build);
+		error = xattrs_place(&run->plan, &run->filesystem, &run->work);
+	return error ? error : block_placement_decide(&run->plan, &run->filesystem, &run->work);
 }
 
 /* With 1.8 % of zeros, an image is less than 2 % larger than it could be. */
 #define ZEROS_PART 55
 
-static bool are_many_zeros(const struct build *build, uint64_t zero_blocks)
+static bool are_many_zeros(const struct populating *run, uint64_t zero_blocks)
 {
-	return zero_blocks > (build->data_bytes >> build->format.block_bits) / ZEROS_PART;
+	return zero_blocks > (run->plan.data_bytes >> run->plan.format.block_bits) / ZEROS_PART;
 }
 
 /*
  * How many blocks of zeros copying finds at most. What was unpacked has been looked at; of anything else nobody knows.
  * A whole cluster of zeros has all its pieces, any other one at least one of them, which has been counted as an end.
  */
-static uint64_t most_zero_blocks(const struct build *build)
+static uint64_t most_zero_blocks(const struct populating *run)
 {
-	const struct tree *tree = build->tree;
+	const struct tree *tree = run->scanned.tree;
 	uint64_t pieces = 0, ends = 0;
 
 	for (uint32_t node = 0; node < tree->node_count; node++)
-		if (S_ISREG(tree->nodes[node].mode) && build->placements[node].blocks &&
+		if (S_ISREG(tree->nodes[node].mode) && run->plan.placements[node].blocks &&
 		    !tree->origins[tree->nodes[node].origin].knows_zeros)
 			return UINT64_MAX;
 	for (uint32_t i = 0; i < tree->origin_count; i++) {
 		pieces += tree->origins[i].zero_pieces;
 		ends += tree->origins[i].zero_ends;
 	}
-	return ((pieces * 1024) >> build->format.block_bits) + (ends << build->format.cluster_bits);
+	return ((pieces * 1024) >> run->plan.format.block_bits) + (ends << run->plan.format.cluster_bits);
 }
 
 /* Inline data are read once more, but not copied. */
 static bool reads_contents_last(const struct populating *run)
 {
-	const struct build *build = &run->build;
 
-	if (build->options->verify)
+	if (run->work.options->verify)
 		return false;
-	return run->attempt.knows_zeros || run->output.is_device || build->options->zeros_of_source ||
-	       !are_many_zeros(build, most_zero_blocks(build));
+	return run->attempt.knows_zeros || run->output.is_device || run->work.options->zeros_of_source ||
+	       !are_many_zeros(run, most_zero_blocks(run));
 }
 
 static errcode_t copy(struct populating *run)
 {
-	struct build *build = &run->build;
 
 	begin_stage(run, POPULATE_COPY);
-	errcode_t error = copy_files(build, reads_contents_last(run), &run->attempt.zeros);
+	errcode_t error = copy_files(&run->plan, &run->file, &run->work, reads_contents_last(run), &run->attempt.zeros,
+	                             &run->report->shared_bytes);
 	if (error)
 		return error;
 	/* The report needs free counts that include what has just been given back. */
-	error = ext2mb_commit(build->mb);
-	return build_result(build, error, "cannot free blocks");
+	error = ext2mb_commit(run->filesystem.mb);
+	return workplace_result(&run->work, error, "cannot free blocks");
 }
 
 /* A thousandth at first, then twice as much each time: the last is twice the image that was too small. */
@@ -334,7 +337,7 @@ static bool enlarge(struct populating *run)
 	struct attempt *attempt = &run->attempt;
 	uint64_t *extra_blocks = &attempt->size.extra_blocks;
 
-	if (run->build.options->size || !output_is_fresh(&run->output) || attempt->enlargements++ == MOST_ENLARGEMENTS)
+	if (run->work.options->size || !output_is_fresh(&run->output) || attempt->enlargements++ == MOST_ENLARGEMENTS)
 		return false;
 	*extra_blocks += *extra_blocks ? *extra_blocks : attempt->size.room.blocks / FIRST_ENLARGEMENT_PART + 8;
 	return true;
@@ -352,29 +355,28 @@ static bool enlarge(struct populating *run)
  */
 static bool next_attempt(struct populating *run, errcode_t *error)
 {
-	struct build *build = &run->build;
 	struct attempt *attempt = &run->attempt;
 
 	if (*error == EXT2MB_ET_NO_SPACE) {
-		if (build->reused)
+		if (run->plan.reused)
 			attempt->reuses_layout = false;
 		else if (!enlarge(run))
 			return false;
-		problem_clear(build->problem);
+		problem_clear(run->work.problem);
 		*error = 0;
 		return true;
 	}
-	if (*error || attempt->knows_zeros || run->output.is_device || !are_many_zeros(build, attempt->zeros.blocks))
+	if (*error || attempt->knows_zeros || run->output.is_device || !are_many_zeros(run, attempt->zeros.blocks))
 		return false;
 	uint64_t hole_blocks;
 
-	*error = zero_detection_count(build, &attempt->zeros, &hole_blocks);
-	if (!*error && !are_many_zeros(build, hole_blocks))
+	*error = zero_detection_count(&run->plan, &attempt->zeros, &hole_blocks);
+	if (!*error && !are_many_zeros(run, hole_blocks))
 		return false;
 	if (!*error)
-		*error = zero_detection_apply(build, &attempt->zeros);
+		*error = zero_detection_apply(&run->plan, &run->scanned, &attempt->zeros);
 	if (*error)
-		*error = problem_set(build->problem, *error, NULL, "cannot plan the image");
+		*error = problem_set(run->work.problem, *error, NULL, "cannot plan the image");
 	attempt->knows_zeros = attempt->reuses_layout = true;
 	attempt->enlargements = 0;
 	attempt->size.extra_blocks = 0;
@@ -383,46 +385,44 @@ static bool next_attempt(struct populating *run, errcode_t *error)
 
 static errcode_t seal(struct populating *run)
 {
-	struct build *build = &run->build;
 	struct quota_usage usage = { 0 };
+	struct sink *sink = &run->file.sink.sink;
 	struct populate_report *report = run->report;
 
-	report->zero_blocks = build->known_zero_bytes >> build->format.block_bits;
-	report->shared_bytes = build->shared_bytes;
+	report->zero_blocks = run->scanned.known_zero_bytes >> run->plan.format.block_bits;
 	begin_stage(run, POPULATE_SEAL);
-	errcode_t error = xattrs_write(build);
+	errcode_t error = xattrs_write(&run->plan, sink, &run->work);
 	if (!error)
-		error = directories_write(build);
+		error = directories_write(&run->plan, sink, &run->work);
 	if (!error)
-		error = inodes_write(build, &usage, report);
+		error = inodes_write(&run->plan, &run->filesystem, sink, &run->work, &usage, report);
 	if (!error)
-		error = quota_write(build, &usage);
+		error = quota_write(&run->plan, &run->filesystem, sink, &run->work, &usage);
 	quota_usage_free(&usage);
-	report->free_blocks = ext2mb_free_blocks(build->mb);
-	report->free_inodes = ext2mb_free_inodes(build->mb);
+	report->free_blocks = ext2mb_free_blocks(run->filesystem.mb);
+	report->free_inodes = ext2mb_free_inodes(run->filesystem.mb);
 	if (!error)
-		error = filesystem_finish(build);
-	return error ? error : filesystem_reset_mmp(build);
+		error = filesystem_finish(&run->filesystem, run->scanned.tree, run->file.in_place, &run->work);
+	return error ? error : filesystem_reset_mmp(&run->filesystem, &run->file, &run->work);
 }
 
 /* What is done with an image that is whole: verifying it, putting it into another form, and giving it its name. */
 static errcode_t finish(struct populating *run)
 {
-	struct build *build = &run->build;
 	errcode_t error = 0;
 
-	if (build->options->verify) {
+	if (run->work.options->verify) {
 		begin_stage(run, POPULATE_VERIFY);
-		error = verify_image(build);
+		error = verify_image(&run->plan, &run->file, &run->work);
 		run->report->verified = !error;
 	}
-	if (!error && build->options->android_sparse)
-		error = android_sparse_convert(build, &run->output);
+	if (!error && run->work.options->android_sparse)
+		error = android_sparse_convert(&run->file, run->plan.format.block_bytes, &run->work, &run->output);
 	/* No descriptor of ours may keep the file open that is replaced. */
-	base_image_close(TAKE(build->base));
+	base_image_close(TAKE(run->scanned.base));
 	if (!error && interrupt_pending())
 		error = EINTR;
-	return error ? error : output_finish(&run->output, build->problem);
+	return error ? error : output_finish(&run->output, run->work.problem);
 }
 
 static void expect_work(const struct populating *run)
@@ -431,25 +431,25 @@ static void expect_work(const struct populating *run)
 
 	for (uint32_t source = 0; source < run->report->source_count; source++)
 		bytes += run->report->sources[source].data_bytes;
-	progress_expect(run->build.options->progress, run->build.tree->node_count, bytes);
+	progress_expect(run->work.options->progress, run->scanned.tree->node_count, bytes);
 }
 
 static errcode_t make_image(struct populating *run)
 {
 	errcode_t error;
 
-	progress_plan(run->build.options->progress, stage_costs,
-	              run->build.options->verify ? POPULATE_STAGES : POPULATE_VERIFY);
+	progress_plan(run->work.options->progress, stage_costs,
+	              run->work.options->verify ? POPULATE_STAGES : POPULATE_VERIFY);
 	begin_stage(run, POPULATE_SCAN);
 	error = examine_output(run);
 	if (!error)
-		error = scan_sources(&run->build, run->report);
+		error = scan_sources(&run->scanned, run->file.in_place, &run->work, run->report);
 	if (error)
 		return error;
 	expect_work(run);
 	do {
 		error = prepare_attempt(run);
-		if (error || run->build.options->size_only)
+		if (error || run->work.options->size_only)
 			return error;
 		error = format(run);
 		if (!error)
@@ -464,47 +464,48 @@ static errcode_t make_image(struct populating *run)
 
 static void release(struct populating *run)
 {
-	struct build *build = &run->build;
 
-	release_attempt(build);
-	base_image_close(build->base);
+	release_attempt(run);
+	base_image_close(run->scanned.base);
 	free(run->attempt.zeros.runs);
-	tree_destroy(build->tree);
-	pool_destroy(build->readers);
-	pool_destroy(build->pool);
+	tree_destroy(run->scanned.tree);
+	pool_destroy(run->work.readers);
+	pool_destroy(run->work.pool);
 }
 
 /* Without threads nothing is read by any either. */
-static errcode_t create_pools(struct build *build)
+static errcode_t create_pools(struct workplace *work)
 {
-	const struct populate_options *options = build->options;
-	errcode_t error = pool_create(options->threads, &build->pool);
+	const struct populate_options *options = work->options;
+	errcode_t error = pool_create(options->threads, &work->pool);
 
 	if (error)
 		return error;
 	if (options->readers || !options->threads)
-		error = pool_create(options->readers, &build->readers);
+		error = pool_create(options->readers, &work->readers);
 	else
-		error = pool_create_elastic(options->threads, POPULATE_MOST_READERS, &build->readers);
+		error = pool_create_elastic(options->threads, POPULATE_MOST_READERS, &work->readers);
 	if (error)
-		pool_destroy(TAKE(build->pool));
+		pool_destroy(TAKE(work->pool));
 	return error;
 }
 
 errcode_t populate(const struct populate_options *options, struct populate_report *report, struct problem *problem)
 {
 	struct populating run = {
-		.build = { .options = options, .problem = problem, .image.descriptor = -1 },
+		.work = { .options = options, .problem = problem },
+		.plan = { .options = options, .source = &run.scanned },
+		.file.image.descriptor = -1,
 		.output.descriptor = -1,
 		.attempt.reuses_layout = true,
 		.report = report,
 	};
 
 	*report = (struct populate_report){ 0 };
-	errcode_t error = create_pools(&run.build);
+	errcode_t error = create_pools(&run.work);
 	if (error)
 		return problem_set(problem, error, NULL, "cannot start threads");
-	report->worker_count = pool_workers(run.build.pool);
+	report->worker_count = pool_workers(run.work.pool);
 	report->worker_seconds = calloc(report->worker_count, sizeof(*report->worker_seconds));
 	error = report->worker_seconds ? make_image(&run) : ENOMEM;
 	if (report->worker_seconds)

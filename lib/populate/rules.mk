@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 populate_sources := \
-	lib/populate/build/build.c \
 	lib/populate/build/identity.c \
 	lib/populate/build/image_sink.c \
+	lib/populate/build/pack_range.c \
+	lib/populate/build/plan.c \
 	lib/populate/build/run_writer.c \
 	lib/populate/data/block_sharing.c \
 	lib/populate/data/copy.c \

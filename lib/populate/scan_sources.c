@@ -61,9 +61,9 @@ static errcode_t list_sources(const struct tree *tree, struct populate_report *r
 	return 0;
 }
 
-/* What is counted of all nodes, a part of them at a time. */
+/* Counts over all nodes, a part of them at a time. */
 struct tally {
-	const struct build *build;
+	const struct tree *tree;
 	struct populate_source *sources;
 };
 
@@ -76,8 +76,8 @@ static void add_to_source(struct populate_source *source, const struct populate_
 static errcode_t tally_sources(void *context, unsigned int worker, size_t task, struct problem *problem)
 {
 	const struct tally *tally = context;
-	const struct tree *tree = tally->build->tree;
-	struct node_range nodes = build_task_nodes(tally->build, task);
+	const struct tree *tree = tally->tree;
+	struct node_range nodes = node_task(tally->tree, task);
 	struct populate_source found = { 0 };
 	uint32_t origin = tree->nodes[nodes.first].origin;
 
@@ -99,130 +99,133 @@ static errcode_t tally_sources(void *context, unsigned int worker, size_t task, 
 	return 0;
 }
 
-static errcode_t report_sources(const struct build *build, struct populate_report *report)
+static errcode_t report_sources(const struct scanned *scanned, const struct workplace *work,
+                                struct populate_report *report)
 {
-	errcode_t error = list_sources(build->tree, report);
-	struct tally tally = { build, report->sources };
+	errcode_t error = list_sources(scanned->tree, report);
+	struct tally tally = { scanned->tree, report->sources };
 
-	return error ? error : pool_run(build->pool, build_task_count(build), tally_sources, &tally, build->problem);
+	return error ? error :
+	               pool_run(work->pool, node_task_count(scanned->tree), tally_sources, &tally, work->problem);
 }
 
 static errcode_t tally_inodes(void *context, unsigned int worker, size_t task, struct problem *problem)
 {
-	struct build *build = context;
-	struct node_range nodes = build_task_nodes(build, task);
+	struct scanned *scanned = context;
+	struct node_range nodes = node_task(scanned->tree, task);
 	uint32_t inodes = 0;
 
 	(void)worker;
 	(void)problem;
 	for (uint32_t node = nodes.first; node < nodes.end; node++)
-		inodes += !tree_node_is_link(build->tree, node);
-	__atomic_fetch_add(&build->inode_count, inodes, __ATOMIC_RELAXED);
+		inodes += !tree_node_is_link(scanned->tree, node);
+	__atomic_fetch_add(&scanned->inode_count, inodes, __ATOMIC_RELAXED);
 	return 0;
 }
 
-static errcode_t set_root_permissions(struct build *build, const char *text)
+static errcode_t set_root_permissions(struct scanned *scanned, const struct workplace *work, const char *text)
 {
-	struct tree_node *root = &build->tree->nodes[TREE_ROOT];
+	struct tree_node *root = &scanned->tree->nodes[TREE_ROOT];
 	size_t digits = strspn(text, "01234567");
 
 	if (!digits || digits > 5 || text[digits] || strtoul(text, NULL, 8) > 07777)
-		return problem_set_reason(build->problem, EINVAL, "-E root_perms", "cannot set permissions",
+		return problem_set_reason(work->problem, EINVAL, "-E root_perms", "cannot set permissions",
 		                          "\"%s\" is not an octal number up to 7777", text);
 	root->mode = (uint16_t)((root->mode & S_IFMT) | strtoul(text, NULL, 8));
 	return 0;
 }
 
 /* The value ends in a NUL, as setfilecon(3) writes it. */
-static errcode_t set_root_label(struct build *build, const char *text)
+static errcode_t set_root_label(struct scanned *scanned, const struct workplace *work, const char *text)
 {
-	struct tree *tree = build->tree;
+	struct tree *tree = scanned->tree;
 	char *label = arena_copy_string(&tree->memory, text, strlen(text));
 	const struct tree_xattr xattr = { "security.selinux", label, (uint32_t)strlen(text) + 1 };
 
 	if (!*text)
-		return problem_set_reason(build->problem, EINVAL, "-E root_selinux", "cannot set label", "it is empty");
+		return problem_set_reason(work->problem, EINVAL, "-E root_selinux", "cannot set label", "it is empty");
 	errcode_t error =
 		label ? xattr_sets_add(tree, tree->nodes[TREE_ROOT].xattrs, &xattr, &tree->nodes[TREE_ROOT].xattrs) :
 			ENOMEM;
 
 	if (!error)
 		error = xattr_sets_unify(tree);
-	return error ? problem_set(build->problem, error, "-E root_selinux", "cannot set label") : 0;
+	return error ? problem_set(work->problem, error, "-E root_selinux", "cannot set label") : 0;
 }
 
-static errcode_t apply_extended(struct build *build, const char *name,
-                                errcode_t (*apply)(struct build *build, const char *text))
+static errcode_t apply_extended(struct scanned *scanned, const struct workplace *work, const char *name,
+                                errcode_t (*apply)(struct scanned *scanned, const struct workplace *work,
+                                                   const char *text))
 {
 	SCOPE_FREE char *text = NULL;
 
-	if (!extended_has(build->options->extended, name))
+	if (!extended_has(work->options->extended, name))
 		return 0;
-	errcode_t error = extended_value(build->options->extended, name, &text);
+	errcode_t error = extended_value(work->options->extended, name, &text);
 
 	if (error)
-		return problem_set(build->problem, error, NULL, "cannot read -E");
-	return apply(build, text);
+		return problem_set(work->problem, error, NULL, "cannot read -E");
+	return apply(scanned, work, text);
 }
 
 /*
- * What the options say overrides what the source says, in this order: owners, the manifest, then the root directory's
- * permissions and SELinux label. (Its owner is taken from the formatted filesystem, since mke2fs may choose it.) What
- * comes later wins.
+ * Options override the source, in this order: owners, the manifest, then the root directory's permissions and SELinux
+ * label. (Its owner is taken from the formatted filesystem, since mke2fs may choose it.) Later ones win.
  */
-static errcode_t apply_options(struct build *build)
+static errcode_t apply_options(struct scanned *scanned, const struct workplace *work)
 {
 	errcode_t error = 0;
 
-	if (build->options->owners)
-		error = owner_map_apply(build->options->owners, build->tree, build->problem);
-	if (!error && build->options->metadata)
-		error = metadata_apply(build->options->metadata, &build->tree, build->pool, build->problem);
+	if (work->options->owners)
+		error = owner_map_apply(work->options->owners, scanned->tree, work->problem);
+	if (!error && work->options->metadata)
+		error = metadata_apply(work->options->metadata, &scanned->tree, work->pool, work->problem);
 	if (!error)
-		error = apply_extended(build, "root_perms", set_root_permissions);
+		error = apply_extended(scanned, work, "root_perms", set_root_permissions);
 	if (!error)
-		error = apply_extended(build, "root_selinux", set_root_label);
+		error = apply_extended(scanned, work, "root_selinux", set_root_label);
 	return error;
 }
 
 /* e2fsck -p gives up on a lost+found that is not a directory: a host could not boot from that. */
-static errcode_t look_for_lost_found(struct build *build)
+static errcode_t look_for_lost_found(struct scanned *scanned, const struct workplace *work)
 {
-	const struct tree *tree = build->tree;
+	const struct tree *tree = scanned->tree;
 	uint32_t node = tree_find(tree, TREE_ROOT, "lost+found", strlen("lost+found"));
 
-	build->tree_has_lost_found = node != TREE_ROOT;
-	if (!build->tree_has_lost_found || S_ISDIR(tree->nodes[node].mode))
+	scanned->has_lost_found = node != TREE_ROOT;
+	if (!scanned->has_lost_found || S_ISDIR(tree->nodes[node].mode))
 		return 0;
 	SCOPE_FREE char *path = tree_path(tree, node);
 
-	return problem_set_reason(build->problem, ENOTDIR, path, "cannot be stored",
+	return problem_set_reason(work->problem, ENOTDIR, path, "cannot be stored",
 	                          "e2fsck accepts only a directory of that name: rename it, or give "
 	                          "--exclude=/lost+found");
 }
 
 /* Only where the image will have them. */
-static errcode_t ask_for_projects(struct build *build, struct scan_options *scan_options)
+static errcode_t ask_for_projects(struct scanned *scanned, const struct workplace *work,
+                                  struct scan_options *scan_options)
 {
-	const struct populate_options *options = build->options;
+	const struct populate_options *options = work->options;
 
 	if (!sources_have_host(options->sources, options->source_count))
 		return 0;
-	errcode_t error = projects_wanted(options, &scan_options->asks_for_projects, build->problem);
+	errcode_t error = projects_wanted(options, &scan_options->asks_for_projects, work->problem);
 
-	build->lacks_projects = !scan_options->asks_for_projects;
-	return error ? problem_set(build->problem, error, NULL, "cannot plan the image") : 0;
+	scanned->lacks_projects = !scan_options->asks_for_projects;
+	return error ? problem_set(work->problem, error, NULL, "cannot plan the image") : 0;
 }
 
-static errcode_t scan_tree(struct build *build, struct populate_report *report)
+static errcode_t scan_tree(struct scanned *scanned, const struct workplace *work, struct populate_report *report)
 {
-	const struct populate_options *options = build->options;
+	const struct populate_options *options = work->options;
 	struct unpacked_budget unpacked = { .most_bytes = options->memory_bytes };
 	struct window_budget windows = WINDOW_BUDGET_INITIALIZER;
 	struct source_counts counts = { .limits = options->limits };
 	struct scan_options scan_options = {
 		.skipped = &report->skipped_image,
-		.readers = build->readers,
+		.readers = work->readers,
 		.exclude = options->exclude,
 		.one_file_system = options->one_file_system,
 		.without_xattrs = options->without_xattrs || extended_has(options->extended, "no_copy_xattrs"),
@@ -250,32 +253,34 @@ static errcode_t scan_tree(struct build *build, struct populate_report *report)
 		scan_options.skip_device = status.st_dev;
 		scan_options.skip_inode = status.st_ino;
 	}
-	errcode_t error = ask_for_projects(build, &scan_options);
+	errcode_t error = ask_for_projects(scanned, work, &scan_options);
 	if (!error)
 		error = sources_scan(options->sources, options->source_count, &options->layering, &scan_options,
-		                     build->pool, &build->tree, build->problem);
+		                     work->pool, &scanned->tree, work->problem);
 	unpacked_budget_release(&unpacked);
 	if (!error)
-		error = report_sources(build, report);
+		error = report_sources(scanned, work, report);
 	if (!error)
-		error = apply_options(build);
+		error = apply_options(scanned, work);
 	if (!error)
-		error = look_for_lost_found(build);
-	return error ? error : pool_run(build->pool, build_task_count(build), tally_inodes, build, build->problem);
+		error = look_for_lost_found(scanned, work);
+	return error ? error :
+	               pool_run(work->pool, node_task_count(scanned->tree), tally_inodes, scanned, work->problem);
 }
 
-errcode_t scan_sources(struct build *build, struct populate_report *report)
+errcode_t scan_sources(struct scanned *scanned, bool in_place, const struct workplace *work,
+                       struct populate_report *report)
 {
-	errcode_t error = scan_tree(build, report);
+	errcode_t error = scan_tree(scanned, work, report);
 
 	if (!error)
-		error = base_image_open(build);
+		error = base_image_open(scanned, in_place, work);
 	if (error)
 		return error;
 	/* Those of the earlier image, so that checksums and the order of names stay as well. */
-	if (build->base)
-		build->identity = build->base->identity;
+	if (scanned->base)
+		scanned->identity = scanned->base->identity;
 	else
-		identity_choose(build->tree, build->options, &build->identity);
+		identity_choose(scanned->tree, work->options, &scanned->identity);
 	return 0;
 }

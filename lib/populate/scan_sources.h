@@ -2,8 +2,13 @@
 /* What is to be built, known before anything is formatted. */
 #pragma once
 
-#include "populate/build/build.h"
 #include "populate/build/report.h"
+#include "populate/build/scanned.h"
+#include "populate/build/workplace.h"
 
-/* Fills in the members of build that a scan is said to fill in, and what the sources gave to the report. */
-MUST_CHECK errcode_t scan_sources(struct build *build, struct populate_report *report);
+/*
+ * Fills in what the source has, and what the sources gave to the report. in_place: the image is written where it is,
+ * see populate/output/output.h. What was filled in is to be released also after a failure.
+ */
+MUST_CHECK errcode_t scan_sources(struct scanned *scanned, bool in_place, const struct workplace *work,
+                                  struct populate_report *report);

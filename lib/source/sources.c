@@ -57,7 +57,7 @@ bool source_is_standard_input(const char *name)
 	return (!has_prefix(&source) || source.kind->scan) && !strcmp(source.path, "-");
 }
 
-/* Of an image, a reference may follow: DIR:REF. */
+/* A reference may follow the name of an OCI image: DIR:REF. */
 bool source_names_nothing(const char *name)
 {
 	struct source source = { .path = name };
@@ -173,7 +173,7 @@ static errcode_t read_serially(void *context, unsigned int worker, size_t index,
 	return error;
 }
 
-/* What starts a process does so alone. */
+/* A source that starts a process is scanned alone. */
 static bool scans_beside_others(const struct source *source)
 {
 	return !source->kind->scans_in_parallel && !(source->archive && source->archive->is_limited);

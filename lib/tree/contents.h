@@ -17,7 +17,7 @@ enum content_kind {
 	CONTENT_UNWRITTEN, /* reads as zeros, and has blocks */
 };
 
-/* What a part of a file is. */
+/* A part of a file: data, a hole or unwritten. */
 struct content_range {
 	uint64_t logical_bytes; /* where it begins in the file */
 	uint64_t length_bytes;  /* above 0 within the file's size */
@@ -28,7 +28,7 @@ struct content_range {
 
 /* How contents are read. What is NULL cannot be done, as each says. */
 struct contents {
-	/* What a reader needs for the files of one origin, from its first one on. ENOMEM. */
+	/* Creates a reader's state for the files of one origin, at its first file. ENOMEM. */
 	errcode_t (*create)(const struct tree *tree, uint32_t origin, void **state);
 	void (*destroy)(void *state);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What few files of a tree have, beside the nodes: a node has one number for all of it. A tree in which no file has any
- * of this has no list of it.
+ * Attributes that few files of a tree have, stored beside the nodes: a node has one number for all of them. A tree
+ * without such files has no list.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ struct tree_detail {
 	bool is_unloaded; /* a directory of that image: what is in it has not been read, and child_count is 0 */
 };
 
-/* What a node without any has. */
+/* The values of a node without any. */
 extern const struct tree_detail tree_no_detail;
 
 /* The node's. It lasts until tree_add_detail(). */

@@ -8,8 +8,8 @@
  *   **         as a component: any number of directories, also none
  *   !...       what an earlier pattern left out is kept after all: the last pattern that matches decides
  *
- * Within a component *, ?, [...] and \ mean what they mean to fnmatch(3), leading dots included. Whoever asks goes
- * from the root downwards: below a directory that is left out nothing is looked at, so nothing there can be kept.
+ * Within a component *, ?, [...] and \ mean what they mean to fnmatch(3), leading dots included. Callers go from the
+ * root downwards: nothing below an excluded directory is examined, so nothing there can be kept.
  */
 #pragma once
 

@@ -2,6 +2,7 @@
 #include "tree/file_flags.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -14,6 +15,7 @@ uint32_t file_flags_of_type(uint32_t mode)
 	return FS_NODUMP_FL | FS_NOATIME_FL;
 }
 
+/* Of several names the first is the one that we write. */
 static const struct {
 	const char *name;
 	uint32_t flag;
@@ -37,8 +39,8 @@ static const struct {
 	{ "journal-data", FS_JOURNAL_DATA_FL },
 	{ "notail", FS_NOTAIL_FL },
 	{ "compress", FS_COMPR_FL },
-	{ "secdel", FS_SECRM_FL },
 	{ "securedeletion", FS_SECRM_FL },
+	{ "secdel", FS_SECRM_FL },
 	{ "undel", FS_UNRM_FL },
 	{ "dax", FS_DAX_FL },
 	{ "projinherit", FS_PROJINHERIT_FL },
@@ -75,4 +77,26 @@ uint32_t file_flags_parse(const char *text)
 		flags |= parse_word(text, bytes);
 	}
 	return flags;
+}
+
+char *file_flags_text(uint32_t flags)
+{
+	char *text = calloc(1, sizeof(names) / sizeof(*names) * 16), *end = text;
+
+	for (size_t i = 0; text && i < sizeof(names) / sizeof(*names); i++) {
+		if (!(flags & names[i].flag))
+			continue;
+		flags &= ~names[i].flag;
+		if (end != text)
+			*end++ = ',';
+		end = stpcpy(end, names[i].name);
+	}
+	return text;
+}
+
+uint32_t file_flags_nameless(uint32_t flags)
+{
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		flags &= ~names[i].flag;
+	return flags & ~FILE_FLAGS_UNREAD;
 }

@@ -17,15 +17,15 @@
 	            FS_NODUMP_FL | FS_NOATIME_FL | FS_JOURNAL_DATA_FL | FS_NOTAIL_FL | FS_DIRSYNC_FL | FS_TOPDIR_FL |  \
 	            FS_DAX_FL))
 
-/* Of a host's file, a project has it; an archive or a manifest can say that new files inherit their directory's. */
+/* A host's file has it with its project; in an archive or a manifest it says that new files inherit their directory's
+ * project. */
 #define FILE_FLAGS_OF_PROJECT ((uint32_t)FS_PROJINHERIT_FL)
 
 /* Beside them, in bits that no such flag has: */
 #define FILE_FLAGS_UNKNOWN 0x80000000u /* the source has a flag that ext4 does not store */
 #define FILE_FLAGS_UNREAD 0x40000000u  /* the source would not say */
 
-/* Of those kept, the ones that a file of this type can have. Linux refuses the others, and e2fsck(8) takes some away.
- */
+/* The kept flags that a file of this type can have. Linux refuses the others, and e2fsck(8) clears some. */
 uint32_t file_flags_of_type(uint32_t mode);
 
 /*
@@ -33,3 +33,9 @@ uint32_t file_flags_of_type(uint32_t mode);
  * owner and for root, which ext4 does not tell apart, are one. The text is not changed.
  */
 uint32_t file_flags_parse(const char *text);
+
+/* The same the other way round: names with commas between them, "" for none. The caller frees it; NULL: no memory. */
+char *file_flags_text(uint32_t flags);
+
+/* Those that no name says. */
+uint32_t file_flags_nameless(uint32_t flags);

@@ -27,8 +27,8 @@ static void move_along(struct tree_node *nodes, uint32_t *order, uint32_t order_
 }
 
 /*
- * Where they are: a second list of them would be half of what a large archive takes. What is not wanted goes first, and
- * is where a chain of moves begins; what is left then are rings.
+ * Moves nodes in place: a second list would be half of a large archive's memory. Unwanted nodes go first, and begin
+ * chains of moves; the remaining moves are rings.
  */
 static void move_in_place(struct tree_node *nodes, uint32_t *order, uint32_t order_count, const uint32_t *places)
 {

@@ -27,7 +27,7 @@ struct source_limits {
 #define SOURCE_LIMITS_NAMES 20000000
 #define SOURCE_LIMITS_UNPACKED_BYTES (UINT64_C(1) << 40)
 
-/* What has been counted of one run. Any thread. */
+/* Counts of one run. Any thread. */
 struct source_counts {
 	struct source_limits limits;
 	atomic_uint_fast64_t names, metadata_bytes, unpacked_bytes;

@@ -7,7 +7,7 @@
 #include "support/bisect.h"
 #include "tree/contents.h"
 
-/* Of the beginning, and of the end. */
+/* Bytes of the beginning, and of the end. */
 #define SHOWN_BYTES 100
 
 char *path_text(const char *root_path, ascend_step step, const void *tree, uint32_t number, const char *name)

@@ -45,15 +45,15 @@ struct tree_xattr_set {
 	const struct tree_xattr *list; /* sorted by name */
 };
 
-/* Where nodes come from. Those of one tree may come from several, where sources are merged. */
+/* The origin of nodes. The nodes of a merged tree may have several origins. */
 struct tree_origin {
 	const struct contents *contents; /* how contents are read (tree/contents.h); NULL: there are none */
 	void *data;                      /* what that needs; owned */
 	char *path;                      /* of the source, for messages; owned */
 	uint32_t source; /* which of those that were merged (source/sources.h); an archive may have two origins */
 	/*
-	 * Of its files, at most so many KiB, each aligned in its file, are zeros, and at most so many more may be a
-	 * part of a longer run of zeros with a hole or the end of a file in it. Only if knows_zeros.
+	 * Upper bounds of zeros in its files, if knows_zeros: aligned KiB that are zeros, and further KiB that may be
+	 * a part of a longer run of zeros with a hole or the end of a file in it.
 	 */
 	uint64_t zero_pieces, zero_ends;
 	bool knows_zeros;
@@ -120,7 +120,7 @@ void tree_destroy(struct tree *tree);
 MUST_CHECK errcode_t tree_add_origin(struct tree *tree, const struct contents *contents, void *data, const char *path,
                                      uint32_t *number);
 
-/* What names the contents of a regular file to its origin, and to no other. */
+/* The id of a regular file's contents, which only its origin interprets. */
 static inline uint64_t tree_contents(const struct tree_node *node)
 {
 	return node->is_sparse ? node->data_map->contents : node->contents;

@@ -31,16 +31,14 @@ void tree_builder_destroy(struct tree_builder *builder);
 void tree_builder_expect(const struct tree_builder *builder, const char *path);
 
 /*
- * Puts a file at path. Of node, type, mode, owner, times, xattrs, detail, size, origin and what the type needs are
- * taken.
- * EINVAL, ENOTDIR, ENAMETOOLONG, EOVERFLOW (2^32 files): tree_builder_reason() says more. ENOMEM;
- * EDQUOT: source_counts_problem() says more.
+ * Puts a file at path. Takes node's type, mode, owner, times, xattrs, detail, size, origin and the type's own fields.
+ * EINVAL, ENOTDIR, ENAMETOOLONG, EOVERFLOW (2^32 files): tree_builder_reason() says more. ENOMEM; EDQUOT:
+ * source_counts_problem() says more.
  */
 MUST_CHECK errcode_t tree_builder_add(struct tree_builder *builder, const char *path, const struct tree_node *node);
 
 /*
- * What is at path now, or NULL. Of its fields only those count that tree_builder_add() takes. It lasts until the next
- * call.
+ * Returns the file at path, or NULL. Only the fields that tree_builder_add() takes are valid, until the next call.
  */
 const struct tree_node *tree_builder_find(struct tree_builder *builder, const char *path);
 

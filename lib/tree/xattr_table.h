@@ -31,8 +31,8 @@ MUST_CHECK errcode_t xattr_table_intern(struct xattr_table *table, const struct 
                                         struct xattr_table_memory *last, uint32_t *number);
 
 /*
- * Gives the tree its sets, numbered in the order in which its nodes use them, and its nodes the new numbers.
- * What the sets point to moves into the tree's memory. Once, at the end.
+ * Gives the tree its sets, numbered in the order in which its nodes use them, and its nodes the new numbers. The
+ * sets' memory moves into the tree's. Called once, at the end.
  */
 MUST_CHECK errcode_t xattr_table_finish(struct xattr_table *table, struct tree *tree);
 

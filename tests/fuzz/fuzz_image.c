@@ -18,6 +18,7 @@
 #include "analyze/forms/forms.h"
 #include "analyze/read/filesystem.h"
 #include "image/lookup.h"
+#include "image/replayed.h"
 #include "support/crc32c.h"
 
 #define PIECE_HEAD_BYTES 4
@@ -226,7 +227,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 	FUZZ_CHECK(report);
 	unfold(path.text, bytes, count);
 	read_source(path.text);
-	if (volume_open(path.text, 0, &volume, &problem)) {
+	bool is_refused = volume_open_as_replayed(path.text, 0, &volume, &problem);
+
+	FUZZ_CHECK(!is_refused == !problem.error);
+	problem_clear(&problem);
+	if (is_refused && volume_open(path.text, 0, &volume, &problem)) {
 		FUZZ_CHECK(problem.error);
 		problem_clear(&problem);
 		return 0;

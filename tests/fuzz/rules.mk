@@ -13,7 +13,7 @@ fuzz_harnesses := \
 	trace \
 	unpack
 
-# What they share.
+# Shared sources.
 fuzz_parts := \
 	fuzz \
 	tar_text \

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Contents and holes of regular files. */
+/* Contents, holes and flags of what is open, and the targets of symbolic links. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "compare_trees.h"
-#include "support/cleanup.h"
 
 #define SEEKING_PAYS_BYTES (128 * 1024) /* smaller files are read whole, without asking for their data */
 
@@ -106,30 +108,56 @@ static void compare_holes_of_image(const int files[SIDES], off_t size_bytes)
 	}
 }
 
-void compare_files(const int directories[SIDES], const char *name, off_t size_bytes)
+void compare_files(const int files[SIDES], off_t size_bytes)
 {
-	SCOPE_CLOSE int source = openat(directories[SOURCE], name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (source < 0) {
-		difference("cannot open in the source: %s", strerror(errno));
-		return;
-	}
-	SCOPE_CLOSE int image = openat(directories[IMAGE], name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (image < 0) {
-		difference("cannot open in the image: %s", strerror(errno));
-		return;
-	}
-	const int files[SIDES] = { source, image };
-
 	/* On XFS and ext4 preallocated blocks that are not written are data for SEEK_DATA while their pages are cached.
 	 */
 	if (options.same_holes)
-		posix_fadvise(source, 0, 0, POSIX_FADV_DONTNEED);
+		posix_fadvise(files[SOURCE], 0, 0, POSIX_FADV_DONTNEED);
 	if (!options.no_holes)
 		compare_holes(files, size_bytes);
 	if (options.same_holes)
 		compare_holes_of_image(files, size_bytes);
 	if (!options.no_content)
 		compare_bytes(files, size_bytes);
+}
+
+/* ---- file flags ---- */
+
+/* What chattr(1) sets; the others say how a filesystem stores the file. */
+#define CHATTR_FLAGS                                                                                                   \
+	(FS_SECRM_FL | FS_UNRM_FL | FS_COMPR_FL | FS_SYNC_FL | FS_IMMUTABLE_FL | FS_APPEND_FL | FS_NODUMP_FL |         \
+	 FS_NOATIME_FL | FS_JOURNAL_DATA_FL | FS_NOTAIL_FL | FS_DIRSYNC_FL | FS_TOPDIR_FL | FS_DAX_FL)
+
+/* Only regular files and directories can be asked; a filesystem that has no flags has none set. */
+static unsigned int read_flags(int file)
+{
+	unsigned int flags = 0;
+
+	return file >= 0 && !ioctl(file, FS_IOC_GETFLAGS, &flags) ? flags & CHATTR_FLAGS : 0;
+}
+
+void compare_flags(const int files[SIDES])
+{
+	unsigned int source = read_flags(files[SOURCE]), image = read_flags(files[IMAGE]);
+
+	if (source != image)
+		difference("file flags are %#x, should be %#x", image, source);
+}
+
+/* ---- symbolic links ---- */
+
+void compare_targets(const int directories[SIDES], const char *name)
+{
+	ssize_t bytes[SIDES];
+
+	for (enum side side = SOURCE; side < SIDES; side++) {
+		bytes[side] = readlinkat(directories[side], name, buffers[side], CHUNK_BYTES);
+		if (bytes[side] < 0) {
+			difference("cannot read the link in the %s: %s", side_names[side], strerror(errno));
+			return;
+		}
+	}
+	if (bytes[SOURCE] != bytes[IMAGE] || memcmp(buffers[SOURCE], buffers[IMAGE], bytes[SOURCE]))
+		difference("link has another target");
 }

@@ -34,5 +34,12 @@ void difference_at(const char *where, const char *format, ...) __attribute__((fo
 /* Of the entry that is being compared. */
 const char *current_path(void);
 
-/* Contents and holes of a regular file; both have size_bytes. In compare_contents.c. */
-void compare_files(const int directories[SIDES], const char *name, off_t size_bytes);
+/* Contents and holes of a regular file that is open on both sides; both have size_bytes. In compare_contents.c. */
+void compare_files(const int files[SIDES], off_t size_bytes);
+
+/* What chattr(1) sets of what is open on both sides, or on none; a negative number is not open. In compare_contents.c.
+ */
+void compare_flags(const int files[SIDES]);
+
+/* Of a symbolic link. In compare_contents.c. */
+void compare_targets(const int directories[SIDES], const char *name);

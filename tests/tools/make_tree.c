@@ -326,8 +326,11 @@ static void make_one_directory(void)
 	for (uint64_t i = 0; i < options.files; i++) {
 		char name[300];
 
-		snprintf(name, sizeof(name), "one/%.*s%" PRIu64, (int)random_below(30),
-		         "name-of-some-length-or-another-", i);
+		if (options.name_bytes)
+			snprintf(name, sizeof(name), "one/%0*" PRIu64, (int)options.name_bytes, i);
+		else
+			snprintf(name, sizeof(name), "one/%.*s%" PRIu64, (int)random_below(30),
+			         "name-of-some-length-or-another-", i);
 		make_file(name, random_below(100));
 		made++;
 	}
@@ -452,7 +455,7 @@ static const struct {
 
 static const char usage[] =
 	"usage: make_tree DIR [--seed=N] [--files=N] [--xattr-bytes=N] [--largest-bytes=N] [--longest-link=N] "
-	"[--no-zeros]\n"
+	"[--no-zeros] [--name-bytes=N]\n"
 	"       [--kind=mixed|one-directory|subdirectories|links|deep|sparse|small|large|xattr-sizes]\n";
 
 __attribute__((noreturn)) static void wrong_usage(void)
@@ -464,20 +467,27 @@ __attribute__((noreturn)) static void wrong_usage(void)
 static void read_options(int argc, char **argv)
 {
 	static const struct option long_options[] = {
-		{ "seed", required_argument, NULL, 0 },         { "files", required_argument, NULL, 1 },
-		{ "xattr-bytes", required_argument, NULL, 2 },  { "largest-bytes", required_argument, NULL, 3 },
-		{ "longest-link", required_argument, NULL, 4 }, { "kind", required_argument, NULL, 5 },
-		{ "no-zeros", no_argument, NULL, 6 },           { NULL, 0, NULL, 0 },
+		{ "seed", required_argument, NULL, 0 },
+		{ "files", required_argument, NULL, 1 },
+		{ "xattr-bytes", required_argument, NULL, 2 },
+		{ "largest-bytes", required_argument, NULL, 3 },
+		{ "longest-link", required_argument, NULL, 4 },
+		{ "kind", required_argument, NULL, 5 },
+		{ "no-zeros", no_argument, NULL, 7 },
+		{ "name-bytes", required_argument, NULL, 6 },
+		{ NULL, 0, NULL, 0 },
 	};
-	uint64_t *const numbers[] = { &options.seed, &options.files, &options.xattr_bytes, &options.largest_bytes,
-		                      &options.longest_link };
+	uint64_t *const numbers[] = {
+		[0] = &options.seed,          [1] = &options.files,        [2] = &options.xattr_bytes,
+		[3] = &options.largest_bytes, [4] = &options.longest_link, [6] = &options.name_bytes
+	};
 
 	for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
 		if (option == '?')
 			wrong_usage();
 		else if (option == 5)
 			options.kind = optarg;
-		else if (option == 6)
+		else if (option == 7)
 			options.no_zeros = true;
 		else
 			*numbers[option] = strtoull(optarg, NULL, 0);

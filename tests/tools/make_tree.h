@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 struct tree_options {
-	uint64_t seed, files, xattr_bytes, largest_bytes, longest_link;
+	uint64_t seed, files, xattr_bytes, largest_bytes, longest_link, name_bytes;
 	bool no_zeros;
 	const char *kind;
 };

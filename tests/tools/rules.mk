@@ -11,13 +11,14 @@ test_tools := \
 	make_tree \
 	orphans \
 	overlay_journal \
+	same_bytes \
 	shuffle_names \
 	split_tree \
 	synced_files \
 	transaction_crash \
 	use_allocator \
 	without_calls
-# Where there is libfuse3.
+# Built if there is libfuse3.
 ifeq ($(have_FUSE3),1)
 test_tools += \
 	slow_mount

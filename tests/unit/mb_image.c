@@ -6,25 +6,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "scratch.h"
 #include "unit.h"
 
-static char scratch[64];
-static char image_path[96];
+static char scratch[SCRATCH_BYTES];
+static char image_path[SCRATCH_BYTES + 8];
 
 void mb_image_setup(void)
 {
-	const char *parent = getenv("TMPDIR");
-
-	snprintf(scratch, sizeof(scratch), "%.40s/mb.XXXXXX", parent ? parent : "/tmp");
-	ck_assert_ptr_nonnull(mkdtemp(scratch));
+	scratch_make("mb", scratch);
 	snprintf(image_path, sizeof(image_path), "%s/image", scratch);
 	initialize_ext2_error_table();
 }
 
 void mb_image_teardown(void)
 {
-	unlink(image_path);
-	rmdir(scratch);
+	scratch_remove(scratch);
 }
 
 TCase *mb_image_case(Suite *suite)
@@ -42,29 +39,17 @@ const char *mb_image_path(void)
 	return image_path;
 }
 
-static void run(const char *command)
-{
-	ck_assert_msg(system(command) == 0, "failed: %s", command);
-}
-
 void mb_image_make(const char *mke2fs_options, const char *size)
 {
-	char command[512];
-
 	unlink(image_path);
-	snprintf(command, sizeof(command), "mke2fs -q -F %s '%s' %s >/dev/null 2>&1", mke2fs_options, image_path, size);
-	run(command);
+	scratch_run("mke2fs -q -F %s '%s' %s >/dev/null 2>&1", mke2fs_options, image_path, size);
 }
 
 void mb_image_check(void)
 {
-	char command[512];
-
-	snprintf(command, sizeof(command), "e2fsck -fn '%s' >'%s.log' 2>&1 || { sed 's/^/# /' '%s.log'; false; }",
-	         image_path, image_path, image_path);
-	run(command);
-	snprintf(command, sizeof(command), "%s.log", image_path);
-	unlink(command);
+	scratch_run("e2fsck -fn '%s' >'%s.log' 2>&1 || { sed 's/^/# /' '%s.log'; false; }", image_path, image_path,
+	            image_path);
+	scratch_run("rm '%s.log'", image_path);
 }
 
 ext2_filsys mb_image_open(void)

@@ -8,18 +8,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "scratch.h"
 #include "unit.h"
 
-static char scratch[64];
-static char image_path[96];
-static char mount_path[96];
+static char scratch[SCRATCH_BYTES];
+static char image_path[SCRATCH_BYTES + 8];
+static char mount_path[SCRATCH_BYTES + 16];
 
 void ondisk_image_setup(void)
 {
-	const char *parent = getenv("TMPDIR");
-
-	snprintf(scratch, sizeof(scratch), "%.40s/ondisk.XXXXXX", parent ? parent : "/tmp");
-	ck_assert_ptr_nonnull(mkdtemp(scratch));
+	scratch_make("ondisk", scratch);
 	snprintf(image_path, sizeof(image_path), "%s/image", scratch);
 	snprintf(mount_path, sizeof(mount_path), "%s/mounted", scratch);
 	ck_assert_int_eq(mkdir(mount_path, 0700), 0);
@@ -27,9 +25,7 @@ void ondisk_image_setup(void)
 
 void ondisk_image_teardown(void)
 {
-	unlink(image_path);
-	rmdir(mount_path);
-	rmdir(scratch);
+	scratch_remove(scratch);
 }
 
 const char *ondisk_image_path(void)
@@ -39,12 +35,8 @@ const char *ondisk_image_path(void)
 
 void ondisk_image_make(struct ondisk_image *image, const char *mke2fs_options, const char *size)
 {
-	char command[512];
-
 	unlink(image_path);
-	snprintf(command, sizeof(command), "mke2fs -q -F -t ext4 %s '%s' %s >/dev/null 2>&1", mke2fs_options,
-	         image_path, size);
-	ck_assert_msg(system(command) == 0, "failed: %s", command);
+	scratch_run("mke2fs -q -F -t ext4 %s '%s' %s >/dev/null 2>&1", mke2fs_options, image_path, size);
 	*image = (struct ondisk_image){ 0 };
 	ck_assert_int_eq(ext2fs_open(image_path, EXT2_FLAG_RW | EXT2_FLAG_64BITS, 0, 0, unix_io_manager, &image->fs),
 	                 0);

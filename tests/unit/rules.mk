@@ -38,6 +38,7 @@ unit_tests := \
 	ext2mb_locality \
 	ext2mb_stress \
 	ext2mb_windows \
+	extract \
 	file_flags \
 	file_map \
 	forked \
@@ -46,6 +47,8 @@ unit_tests := \
 	free_space \
 	histogram \
 	image_damage \
+	image_hostile \
+	image_orphans \
 	image_read \
 	image_source \
 	inline_data \
@@ -123,11 +126,13 @@ unit_helper_sources := \
 	tests/unit/directory_names.c \
 	tests/unit/directory_reader.c \
 	tests/unit/host_tree.c \
+	tests/unit/image_all.c \
 	tests/unit/image_judge.c \
 	tests/unit/log_image.c \
 	tests/unit/log_judge.c \
 	tests/unit/mb_image.c \
 	tests/unit/ondisk_image.c \
+	tests/unit/scratch.c \
 	tests/unit/space.c \
 	tests/unit/text_tree.c \
 	tests/unit/transaction_image.c \

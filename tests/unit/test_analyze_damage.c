@@ -14,6 +14,7 @@
 
 #include "analyze/forms/forms.h"
 #include "analyze/read/filesystem.h"
+#include "scratch.h"
 #include "seeded_random.h"
 #include "unit.h"
 
@@ -25,12 +26,15 @@
 #define MOST_CHANGES 24
 #define FILLER 'x'
 
-static char folder[256];
-static char image_path[300];
+static char folder[SCRATCH_BYTES];
+static char image_path[SCRATCH_BYTES + 8];
 static uint8_t *pristine;
 static size_t image_bytes;
 static size_t *used; /* offsets of bytes that are neither zero nor FILLER */
 static size_t used_count;
+static size_t changed[MOST_CHANGES]; /* offsets */
+static unsigned int changed_count;
+static size_t whole_bytes; /* less than image_bytes where the end is missing */
 
 /* All reading of the image goes through it: the read of this number fails, and so do those after it; 0: none. */
 static unsigned int failing_read, reads;
@@ -44,44 +48,31 @@ ssize_t pread(int descriptor, void *bytes, size_t count, off_t offset)
 	return preadv(descriptor, &(struct iovec){ bytes, count }, 1, offset);
 }
 
-static void run(const char *command)
-{
-	ck_assert_msg(system(command) == 0, "%s", command);
-}
-
 static void setup_folder(void)
 {
-	const char *above = getenv("TMPDIR");
-
-	snprintf(folder, sizeof(folder), "%s/analyze_damage.XXXXXX", above ? above : "/dev/shm");
-	ck_assert_ptr_nonnull(mkdtemp(folder));
+	scratch_make("analyze_damage", folder);
 	ck_assert_int_eq(chdir(folder), 0);
 	snprintf(image_path, sizeof(image_path), "%s/image", folder);
 }
 
 static void teardown_folder(void)
 {
-	char command[300];
-
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
-	run(command);
+	scratch_remove(folder);
 }
 
 /* Maps of every depth, directories of every kind, holes. mke2fs makes holes of zeros. */
 static void make_image(const char *options)
 {
-	char command[512];
-
-	run("rm -rf tree image && mkdir -p tree/many tree/a/b");
-	run("i=0; while [ $i -lt 200 ]; do : >tree/many/a-long-name-to-fill-several-blocks-$i; i=$((i + 1)); done");
-	run("perl -e 'for (0..499) { seek STDOUT, $_ * 2048, 0; print \"x\" x 1024 }' >tree/a/holes");
-	run("head -c 400000 /dev/zero | tr '\\0' x >tree/a/b/dense; ln -s $(printf '%0100d' 1) tree/link; echo "
-	    ">tree/tiny");
-	snprintf(command, sizeof(command),
-	         "PATH=$PATH:/usr/sbin:/sbin; mke2fs -q -F -b 1024 -d tree %s image 8M >log 2>&1 && "
-	         "{ e2fsck -fyD image >log 2>&1; [ $? -le 1 ]; }",
-	         options);
-	run(command);
+	scratch_run("rm -rf tree image && mkdir -p tree/many tree/a/b");
+	scratch_run(
+		"i=0; while [ $i -lt 200 ]; do : >tree/many/a-long-name-to-fill-several-blocks-$i; i=$((i + 1)); done");
+	scratch_run("perl -e 'for (0..499) { seek STDOUT, $_ * 2048, 0; print \"x\" x 1024 }' >tree/a/holes");
+	scratch_run(
+		"head -c 400000 /dev/zero | tr '\\0' x >tree/a/b/dense; ln -s $(printf '%%0100d' 1) tree/link; echo "
+		">tree/tiny");
+	scratch_run("PATH=$PATH:/usr/sbin:/sbin; mke2fs -q -F -b 1024 -d tree %s image 8M >log 2>&1 && "
+	            "{ e2fsck -fyD image >log 2>&1; [ $? -le 1 ]; }",
+	            options);
 }
 
 static void load_image(void)
@@ -95,31 +86,49 @@ static void load_image(void)
 	used = malloc(image_bytes * sizeof(*used));
 	ck_assert_int_eq(read(descriptor, pristine, image_bytes), (ssize_t)image_bytes);
 	close(descriptor);
-	used_count = 0;
+	used_count = changed_count = 0;
+	whole_bytes = image_bytes;
 	for (size_t offset = 0; offset < image_bytes; offset++)
 		if (pristine[offset] && pristine[offset] != FILLER)
 			used[used_count++] = offset;
 }
 
 /* Bytes that matter are changed, and now and then what follows them. */
+/* What the last damage has changed, and no more: to write 8 MiB takes longer than all that is read of them. */
+static void mend_image(int descriptor)
+{
+	for (unsigned int n = 0; n < changed_count; n++) {
+		if (changed[n] < whole_bytes)
+			ck_assert_int_eq(pwrite(descriptor, pristine + changed[n], 1, (off_t)changed[n]), 1);
+	}
+	ck_assert_int_eq(pwrite(descriptor, pristine + whole_bytes, image_bytes - whole_bytes, (off_t)whole_bytes),
+	                 (ssize_t)(image_bytes - whole_bytes));
+	changed_count = 0;
+	whole_bytes = image_bytes;
+}
+
 static void damage_image(struct random *random)
 {
 	int descriptor = open("image", O_RDWR);
 	uint64_t changes = 1 + random_below(random, MOST_CHANGES);
 
-	ck_assert_int_eq(write(descriptor, pristine, image_bytes), (ssize_t)image_bytes);
+	mend_image(descriptor);
 	for (uint64_t n = 0; n < changes; n++) {
 		size_t offset = used[random_below(random, used_count)] + random_below(random, 4);
 		uint8_t byte = (uint8_t)random_next(random);
 
 		if (random_below(random, 3) == 0)
 			byte = random_below(random, 2) ? 0xff : 0;
-		if (offset < image_bytes)
-			ck_assert_int_eq(pwrite(descriptor, &byte, 1, (off_t)offset), 1);
+		if (offset >= image_bytes)
+			continue;
+		ck_assert_int_eq(pwrite(descriptor, &byte, 1, (off_t)offset), 1);
+		changed[changed_count++] = offset;
 	}
 	/* Sometimes the end is missing. */
-	if (random_below(random, 20) == 0)
-		ck_assert_int_eq(ftruncate(descriptor, (off_t)random_below(random, image_bytes)), 0);
+	if (random_below(random, 20) == 0) {
+		whole_bytes = random_below(random, image_bytes);
+		ck_assert_int_eq(ftruncate(descriptor, (off_t)whole_bytes), 0);
+	}
 	close(descriptor);
 }
 

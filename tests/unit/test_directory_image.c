@@ -14,21 +14,19 @@
 #include <ext2fs/ext2fs.h>
 
 #include "directory_names.h"
+#include "scratch.h"
 #include "unit.h"
 
 #define FILES 8 /* every entry is a link to one of these: 65000 links each */
 
-static char scratch[64];
-static char image_path[96];
-static char mount_path[96];
+static char scratch[SCRATCH_BYTES];
+static char image_path[SCRATCH_BYTES + 8];
+static char mount_path[SCRATCH_BYTES + 16];
 
 /* Before and after the test's own process, so that a failure leaves nothing behind. */
 static void make_scratch(void)
 {
-	const char *parent = getenv("TMPDIR");
-
-	snprintf(scratch, sizeof(scratch), "%s/directory.XXXXXX", parent ? parent : "/tmp");
-	ck_assert_ptr_nonnull(mkdtemp(scratch));
+	scratch_make("directory", scratch);
 	snprintf(image_path, sizeof(image_path), "%s/image", scratch);
 	snprintf(mount_path, sizeof(mount_path), "%s/mounted", scratch);
 	ck_assert_int_eq(mkdir(mount_path, 0700), 0);
@@ -36,9 +34,7 @@ static void make_scratch(void)
 
 static void remove_scratch(void)
 {
-	unlink(image_path);
-	rmdir(mount_path);
-	rmdir(scratch);
+	scratch_remove(scratch);
 }
 
 static void run_command(const char *pattern, const char *argument)

@@ -44,6 +44,20 @@ START_TEST(some_side_by_side)
 }
 END_TEST
 
+/* Four trees that are copied at once, each with files in its uppermost directory between those of the others. */
+START_TEST(uppermost_directories)
+{
+	struct directory_visits visits = { 0 };
+
+	scatter(&visits, 1, 4, 2);
+	for (unsigned int step = 0; step < 100; step++) {
+		directory_visits_note(&visits, 1 + step % 4, true);
+		fill(&visits, 100 + step, 1, 2);
+		ck_assert(directory_visits_in_order(&visits));
+	}
+}
+END_TEST
+
 START_TEST(single_files)
 {
 	struct directory_visits visits = { 0 };
@@ -106,6 +120,7 @@ int main(void)
 
 	tcase_add_test(tests, one_after_the_other);
 	tcase_add_test(tests, some_side_by_side);
+	tcase_add_test(tests, uppermost_directories);
 	tcase_add_test(tests, single_files);
 	tcase_add_test(tests, to_and_fro);
 	tcase_add_test(tests, returning);

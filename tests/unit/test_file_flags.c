@@ -34,6 +34,18 @@ START_TEST(words_of_chflags_and_libarchive)
 		{ ",,nodump,", FS_NODUMP_FL },
 	};
 
+	/* Each flag has a name of its own, by which it is found again. */
+	for (uint32_t flags = 1; flags; flags <<= 1) {
+		SCOPE_FREE char *text = file_flags_text(flags);
+		bool is_known = flags & (FILE_FLAGS_KEPT | FILE_FLAGS_OF_PROJECT);
+
+		ck_assert_uint_eq(file_flags_parse(text), is_known ? flags : 0);
+		ck_assert_uint_eq(file_flags_nameless(flags), is_known || flags == FILE_FLAGS_UNREAD ? 0 : flags);
+	}
+	SCOPE_FREE char *all = file_flags_text(FILE_FLAGS_KEPT);
+
+	ck_assert_uint_eq(file_flags_parse(all), FILE_FLAGS_KEPT);
+
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		ck_assert_msg(file_flags_parse(cases[i].text) == cases[i].flags, "%s: %x", cases[i].text,
 		              file_flags_parse(cases[i].text));

@@ -6,76 +6,62 @@
 #include <unistd.h>
 
 #include "image_judge.h"
+#include "scratch.h"
 #include "unit.h"
 
-#define COMMAND_BYTES 8192
-
-static char folder[256];
-
-__attribute__((format(printf, 1, 2))) static void run(const char *format, ...)
-{
-	char command[COMMAND_BYTES];
-	va_list arguments;
-
-	va_start(arguments, format);
-	ck_assert_int_lt(vsnprintf(command, sizeof(command), format, arguments), COMMAND_BYTES);
-	va_end(arguments);
-	ck_assert_msg(system(command) == 0, "%s", command);
-}
+#define MANY (is_soak() ? 3000u : 800u)
+#define LONG_WORD                                                                                                      \
+	"so-very-many-as-one-of-200-bytes-does-and-then-goes-on-and-on-and-on-until-a-leaf-of-1024-bytes-is-full-of-"  \
+	"three-or-four-of-them-where-it-would-be-full-of-fifteen-that-are-shorter-than-this-one-is"
 
 static void setup(void)
 {
-	const char *above = getenv("TMPDIR");
-
-	snprintf(folder, sizeof(folder), "%s/image_read.XXXXXX", above ? above : "/dev/shm");
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	ck_assert_int_eq(chdir(folder), 0);
-	run("make_tree tree --seed=1 --files=300 --largest-bytes=200000 --xattr-bytes=400 --longest-link=900 >log "
-	    "2>&1");
+	scratch_enter("image_read");
+	scratch_run(
+		"make_tree tree --seed=1 --files=300 --largest-bytes=200000 --xattr-bytes=400 --longest-link=900 >log "
+		"2>&1");
 	/* ACLs, and values of every size, some of them equal. */
-	run("perl -MMIME::Base64 -e '$acl = encode_base64(pack(\"V(vvV)*\", 2, 1, 7, -1, 2, 6, 1000, 4, 5, -1, "
-	    "8, 4, 70000, 16, 7, -1, 32, 4, -1), \"\"); print \"#mtree\\n. type=dir\\n./acl type=dir "
-	    "xattr.system.posix_acl_access=$acl xattr.system.posix_acl_default=$acl\\n\"; "
-	    "for (map({ $_ * 3271 } 1 .. 20), 9, 990, 4040, 65536) "
-	    "{ printf \"./file-%%u type=link link=x mode=0777 xattr.trusted.small=YQ== xattr.trusted.large=%%s "
-	    "xattr.trusted.equal=%%s\\n\", $_, encode_base64(pack(\"V*\", 1 .. $_ / 4), \"\"), "
-	    "encode_base64(\"equal\" x 5000, \"\") }' >large");
+	scratch_run("perl -MMIME::Base64 -e '$acl = encode_base64(pack(\"V(vvV)*\", 2, 1, 7, -1, 2, 6, 1000, 4, 5, -1, "
+	            "8, 4, 70000, 16, 7, -1, 32, 4, -1), \"\"); print \"#mtree\\n. type=dir\\n./acl type=dir "
+	            "xattr.system.posix_acl_access=$acl xattr.system.posix_acl_default=$acl\\n\"; "
+	            "for (map({ $_ * 3271 } 1 .. 20), 9, 990, 4040, 65536) "
+	            "{ printf \"./file-%%u type=link link=x mode=0777 xattr.trusted.small=YQ== xattr.trusted.large=%%s "
+	            "xattr.trusted.equal=%%s\\n\", $_, encode_base64(pack(\"V*\", 1 .. $_ / 4), \"\"), "
+	            "encode_base64(\"equal\" x 5000, \"\") }' >large");
 	/* Every level of an indirect map of 1 KiB blocks, and a tree of extents of as many. */
-	run("perl -e 'for (0 .. 300, map({ 300 + 50 * $_ } 0 .. 40), 70000, 70300, 71000) "
-	    "{ seek STDOUT, $_ * 2048, 0; print \"x\" x 1024 }' >tree/sparse && touch -d @5000000000.5 tree/late");
-	run("mkdir tree/many && cd tree/many && seq -f 'a-name-that-is-long-enough-to-fill-several-blocks-%%g' 3000 | "
-	    "xargs touch");
-}
-
-static void teardown(void)
-{
-	run("rm -rf %s", folder);
+	scratch_run(
+		"perl -e 'for (0 .. 300, map({ 300 + 50 * $_ } 0 .. 40), 70000, 70300, 71000) "
+		"{ seek STDOUT, $_ * 2048, 0; print \"x\" x 1024 }' >tree/sparse && touch -d @5000000000.5 tree/late");
+	/* As many leaves, of longer names: mke2fs looks through all of them for each name. */
+	scratch_run("mkdir tree/many && cd tree/many && seq -f 'a-name-that-is-long-enough-to-fill-%s-blocks-%%g' %u | "
+	            "xargs touch",
+	            is_soak() ? "several" : LONG_WORD, MANY);
 }
 
 /* By e2populate, with the tree's xattrs, owners and devices. */
 static struct judged populated(const char *options)
 {
-	run("rm -f image && e2populate -q %s -d tree image >log 2>&1 || { cat log; false; }", options);
+	scratch_run("rm -f image && e2populate -q %s -d tree image >log 2>&1 || { cat log; false; }", options);
 	return image_judge("image");
 }
 
 /* By mke2fs, which leaves indexes to e2fsck -D; what no host has is added by debugfs. */
 static struct judged stock(const char *options)
 {
-	run("rm -f image && mke2fs -q -F %s -d tree image 256M >log 2>&1 || { cat log; false; }", options);
-	run("printf '%%s\\n' 'mknod device c 300 70000' 'symlink fast short' "
-	    "\"symlink slow $(printf '%%0200d' 7)\" 'ea_set sparse user.added value' "
-	    "'fallocate sparse 20 40' 'set_inode_field sparse generation 77' "
-	    "'set_inode_field late crtime 0x7fffffff' >commands && debugfs -w -f commands image >log 2>&1");
-	run("e2fsck -fyD image >log 2>&1; [ $? -le 1 ]");
+	scratch_run("rm -f image && mke2fs -q -F %s -d tree image 256M >log 2>&1 || { cat log; false; }", options);
+	scratch_run("printf '%%s\\n' 'mknod device c 300 70000' 'symlink fast short' "
+	            "\"symlink slow $(printf '%%0200d' 7)\" 'ea_set sparse user.added value' "
+	            "'fallocate sparse 20 40' 'set_inode_field sparse generation 77' "
+	            "'set_inode_field late crtime 0x7fffffff' >commands && debugfs -w -f commands image >log 2>&1");
+	scratch_run("e2fsck -fyD image >log 2>&1; [ $? -le 1 ]");
 	return image_judge("image");
 }
 
 static void expect_all(const struct judged *judged)
 {
-	ck_assert_uint_gt(judged->inodes, 3000);
+	ck_assert_uint_gt(judged->inodes, MANY);
 	ck_assert_uint_gt(judged->records, 200);
-	ck_assert_uint_gt(judged->names, 3300);
+	ck_assert_uint_gt(judged->names, MANY + 300);
 	ck_assert_uint_gt(judged->xattrs, 20);
 	ck_assert_uint_gt(judged->symlinks, 5);
 }
@@ -116,18 +102,19 @@ START_TEST(values_have_inodes)
 		                               "-t ext4 -b 1024 -I 128 -O ^extents,^64bit" };
 
 	for (size_t n = 0; n < sizeof(options) / sizeof(*options); n++) {
-		run("rm -f image && e2populate -q %s -O ea_inode -d mtree:large image >log 2>&1 || { cat log; false; }",
-		    options[n]);
+		scratch_run("rm -f image && e2populate -q %s -O ea_inode -d mtree:large image >log 2>&1 || { cat log; "
+		            "false; }",
+		            options[n]);
 		struct judged judged = image_judge("image");
 
 		ck_assert_uint_ge(judged.value_inodes, 20);
 		ck_assert_uint_eq(judged.xattrs, 74);
 		ck_assert_uint_eq(judged.acls, 2);
 	}
-	run("rm -f image && mke2fs -q -F -t ext4 -b 1024 -O ea_inode image 16M && "
-	    "head -c 30000 /dev/urandom >value && echo >file && "
-	    "printf '%%s\\n' 'write file file' 'ea_set -f value file user.large' "
-	    "'ea_set file user.small word' >commands && debugfs -w -f commands image >log 2>&1");
+	scratch_run("rm -f image && mke2fs -q -F -t ext4 -b 1024 -O ea_inode image 16M && "
+	            "head -c 30000 /dev/urandom >value && echo >file && "
+	            "printf '%%s\\n' 'write file file' 'ea_set -f value file user.large' "
+	            "'ea_set file user.small word' >commands && debugfs -w -f commands image >log 2>&1");
 	struct judged judged = image_judge("image");
 
 	ck_assert_uint_eq(judged.xattrs, 2);
@@ -138,10 +125,11 @@ END_TEST
 /* A root, two levels of nodes, and leaves. */
 START_TEST(indexes_have_three_levels)
 {
-	run("{ echo '#mtree'; echo '. type=dir'; echo './large type=dir'; "
-	    "perl -e 'print \"./large/\" . (\"n\" x 240) . \"$_ type=link link=x mode=0777\\n\" for 100000 .. 162500'; "
-	    "} >names && rm -f image && "
-	    "e2populate -q -t ext4 -b 1024 -O large_dir -d mtree:names image >log 2>&1 || { cat log; false; }");
+	scratch_run("{ echo '#mtree'; echo '. type=dir'; echo './large type=dir'; "
+	            "perl -e 'print \"./large/\" . (\"n\" x 240) . \"$_ type=link link=x mode=0777\\n\" for 100000 .. "
+	            "162500'; "
+	            "} >names && rm -f image && "
+	            "e2populate -q -t ext4 -b 1024 -O large_dir -d mtree:names image >log 2>&1 || { cat log; false; }");
 	struct judged judged = image_judge("image");
 
 	ck_assert_uint_eq(judged.index_levels, 2);
@@ -154,7 +142,7 @@ int main(void)
 	Suite *suite = suite_create("image_read");
 	TCase *tests = tcase_create("image_read");
 
-	tcase_add_unchecked_fixture(tests, setup, teardown);
+	tcase_add_unchecked_fixture(tests, setup, scratch_leave);
 	tcase_set_timeout(tests, 600);
 	tcase_add_test(tests, extents);
 	tcase_add_test(tests, indirect);

@@ -162,6 +162,11 @@ static const struct example examples[] = {
 	{ E, 12, 0,    10,   10,   20, 10, END, 65600, 0, UNWRITTEN, 0, 10, 32, 65600, 32 },
 	{ E, 12, 0,    10,   11,   21, 10, END, 65600, 0, UNWRITTEN, 0, 10, 11, 65600, 11 },
 	{ E, 12, 0,     1,    1,    2, 1, END, 65600, 0, UNWRITTEN, 0, 1, 16, 65600, 16 },
+	/* The rest of a step is one, whatever is left of it. */
+	{ E, 12, 0,   110,    6,  116, 110, END, 65600, 0, UNWRITTEN, 16, 110, 256, 65600, 256 },
+	{ E, 12, 0,   110,    6,  116, 110, END, 65600, 0, UNWRITTEN, 58, 110, 256, 65600, 256 },
+	{ E, 12, 0,   110,    6,  116, 110, END, 65600, 0, UNWRITTEN, 59, 110, 6, 65600, 6 },
+	{ E, 12, 0,   110,    6,  116, 110, END, 65600, 0, UNWRITTEN, END << 31, 110, 6, 65600, 6 },
 	{ E, 12, 0,   100,    5,  105, NONE, UNWRITTEN, 0,            100,   5, 0, 0 }, /* behind a hole */
 	/* Little free space: a quarter of it for all windows, and no more than the longest buddy. */
 	{ E, 12, 0, 80000,    1, 80001, 80000, END, 65600, 0, FULL, 0, 80000, 64, 65600, 64 },

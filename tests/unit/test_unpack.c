@@ -255,7 +255,7 @@ START_TEST(test_whole_members)
 	struct random random = random_start(__func__);
 
 	printf("# %s\n", inflate_libraries);
-	for (size_t round = 0; round < 40; round++) {
+	for (size_t round = 0; round < (is_soak() ? 40 : 20); round++) {
 		struct sample sample = make_members(&random, 1 + round % 5, round % 2 ? 100 : 200000);
 
 		check_whole(&gzip_format, &sample);
@@ -273,8 +273,8 @@ START_TEST(test_many_members)
 	struct random random = random_start(__func__);
 
 	for (size_t round = 0; round < 4; round++) {
-		static const size_t counts[] = { 40, 2000, 6, 300 }, most[] = { 400000, 3000, 4000000, 65280 };
-		struct sample sample = make_members(&random, counts[round], most[round]);
+		static const size_t counts[] = { 20, 1000, 4, 150 }, most[] = { 400000, 3000, 4000000, 65280 };
+		struct sample sample = make_members(&random, (is_soak() ? 2 : 1) * counts[round], most[round]);
 
 		check_whole(&gzip_format, &sample);
 		free_sample(&sample);
@@ -282,7 +282,7 @@ START_TEST(test_many_members)
 	struct sample sample = { 0 };
 
 	/* Stored blocks, so the packed file is full of beginnings that are none. */
-	for (size_t i = 0; i < 30; i++) {
+	for (size_t i = 0; i < (is_soak() ? 30 : 15); i++) {
 		size_t start = sample.plain.count;
 
 		for (size_t n = 0; n < 3000; n++) {
@@ -412,7 +412,7 @@ START_TEST(test_damage_among_many)
 	struct bytes first = { 0 }, plain = { 0 };
 	char first_reason[160], reason[160];
 
-	for (size_t round = 0; round < 20; round++) {
+	for (size_t round = 0; round < (is_soak() ? 20 : 8); round++) {
 		size_t at = random_below(&random, sample.packed.count);
 		uint8_t was = sample.packed.data[at];
 
@@ -511,7 +511,10 @@ START_TEST(test_frames)
 
 		/* Frames with a window that is too large to be tried are there, too. */
 		for (size_t i = 0; i < (round < 3 ? 3 : 30); i++)
-			append_frame(&random, &sample, random_below(&random, round < 3 ? 1000 : 400000),
+			append_frame(&random, &sample,
+			             random_below(&random, round < 3 ? 1000 :
+			                                   is_soak() ? 400000 :
+			                                               200000),
 			             round == 5 && i % 7 == 6 ? 25 : 0);
 		check_whole(zstd_format, &sample);
 		for (size_t i = 0; i < SETTINGS; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What libext2fs's hooks hand out. */
+/* Blocks for libext2fs's hooks. */
 #include <errno.h>
 
 #include "allocator/attach/attached.h"
@@ -77,7 +77,7 @@ static uint64_t indirect_blocks(const struct geometry *geometry, uint64_t blocks
 {
 	uint64_t pointers = geometry_block_bytes(geometry) / sizeof(uint32_t), below = EXT2_NDIR_BLOCKS, count = 0;
 
-	/* Of each tree: its blocks of every level that lead to what is left. */
+	/* Adds, for each tree, its blocks of every level that lead to the rest. */
 	for (uint64_t reach = pointers; blocks > below; below += reach, reach *= pointers)
 		for (uint64_t unit = pointers; unit <= reach; unit *= pointers)
 			count += (min_u64(blocks - below, reach) + unit - 1) / unit;
@@ -85,8 +85,8 @@ static uint64_t indirect_blocks(const struct geometry *geometry, uint64_t blocks
 }
 
 /*
- * Of an indirect-mapped file libext2fs does not say which block it wants. The order in which they are allocated does as
- * well: indirect blocks stand among the data.
+ * For an indirect-mapped file libext2fs does not pass the logical block. The order of allocation serves as well:
+ * indirect blocks are among the data.
  */
 static struct wanted read_wanted(const struct attached *attached, uint64_t goal, const struct blk_alloc_ctx *ctx)
 {

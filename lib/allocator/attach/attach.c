@@ -55,8 +55,8 @@ static struct attached *remove_hooks(ext2_filsys fs)
 /* --- The hooks ---------------------------------------------------------------------------------------------- */
 
 /*
- * Whom it may ask: NULL if this handle is a copy of an attached one (ext2fs_dup_handle() copies the hooks), or the
- * allocator cannot help. Then it is done as libext2fs does it.
+ * Returns the handle's allocator; NULL if this handle is a copy of an attached one (ext2fs_dup_handle() copies the
+ * hooks), or the allocator cannot serve it. Then the hook does as libext2fs does.
  */
 static struct attached *ready(ext2_filsys fs)
 {
@@ -125,8 +125,8 @@ static bool find_between(ext2fs_block_bitmap map, uint64_t from, uint64_t end, u
 }
 
 /*
- * What ext2fs_new_range() does. That never ends where a run of a least length is wanted, and there is none before the
- * goal but free blocks after it that are too few, or none: seen in 1.47.0.
+ * Does as ext2fs_new_range(), which (seen in 1.47.0) never ends if a least length is wanted, and there is no such run
+ * before the goal, and too few free blocks or none after it.
  */
 static bool map_find_range(ext2_filsys fs, int flags, uint64_t goal, uint64_t count, struct ext2mb_extent *extent)
 {
@@ -168,7 +168,7 @@ static errcode_t hand_out_range(ext2_filsys fs, int flags, blk64_t goal, blk64_t
 	return 0;
 }
 
-/* Whom what happens to blocks concerns. Before the map has been read nothing of it is known. */
+/* Returns the allocator that follows changes of blocks. Before the map has been read, nothing of it is known. */
 static struct attached *listener(ext2_filsys fs)
 {
 	struct attached *attached = find(fs);
@@ -294,7 +294,7 @@ errcode_t ext2mb_attach(ext2_filsys fs, const struct ext2mb_attach_options *opti
 		return EXT2MB_ET_HOOKS_TAKEN;
 	if (!(fs->flags & EXT2_FLAG_RW))
 		return EXT2_ET_RO_FILSYS;
-	/* Of a handle that was freed without a word, and whose address this one has. */
+	/* Remove the hooks of a handle that was freed without ext2mb_detach() and had the same address. */
 	destroy(remove_hooks(fs));
 	struct attached *attached = calloc(1, sizeof(*attached));
 	if (!attached)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the rooms of an allocator share. What only one room looks into is behind a pointer: that room's header says what
- * it is.
+ * State that the rooms of an allocator share. State of a single room is behind a pointer: that room's header explains
+ * it.
  */
 #pragma once
 

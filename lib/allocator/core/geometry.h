@@ -40,7 +40,7 @@ struct group_piece {
 	uint32_t count;
 };
 
-/* Of the clusters from position on, those of the first group. */
+/* Returns the part of the clusters from position on that lies in their first group. */
 static inline struct group_piece geometry_piece(const struct geometry *geometry, uint64_t position, uint64_t count)
 {
 	uint32_t group = (uint32_t)(position / geometry->clusters_per_group);

@@ -26,8 +26,8 @@ void lock_wake(struct lock *lock, uint32_t word)
 }
 
 /*
- * Takes the lock if it is to be had. Who has slept cannot know whether others still do, so it takes the lock
- * with LOCK_SLEEPERS set and may wake no thread when it releases it.
+ * Takes the lock if it is free. A thread that has slept cannot know whether others still sleep, so it takes the lock
+ * with LOCK_SLEEPERS set, and its release may wake no thread.
  */
 static bool acquire(struct lock *lock, uint32_t word, uint32_t sleepers, uint32_t impatient)
 {

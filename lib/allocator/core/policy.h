@@ -25,8 +25,8 @@ struct search_limits {
 	}
 
 /*
- * What our own normalization does for files beyond the kernel's. A comparison can leave each out, to see what it is
- * worth (compare/policies.h; bench/ablation).
+ * Rules of our own normalization for files beyond the kernel's. A comparison can leave each out, to measure its
+ * effect (compare/policies.h; bench/ablation).
  */
 #define RULE_END_AT_EXTENT 0x001u /* preallocations end where the longest extents do */
 #define RULE_FROM_SMALL 0x002u    /* a file that outgrows the small ones goes on in the preallocation where it lies */

@@ -12,7 +12,7 @@
 #include "allocator/core/criterion.h"
 
 enum counter {
-	/* What totals.h reads together: one line of the cache for each worker. */
+	/* Counters that totals.h reads together, in one cache line for each worker. */
 	COUNT_CLUSTERS_ALLOCATED,
 	COUNT_CLUSTERS_RESERVED,     /* of those allocated, what was taken as preallocations */
 	COUNT_CLUSTERS_SERVED,       /* of those reserved, what was handed out */

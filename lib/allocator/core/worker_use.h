@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a caller has done wrong with a worker, as an error instead of a crash: it is NULL or closed. In debug builds
- * (-DEXT2MB_DEBUG, and with sanitizers) also that two threads use one at the same time, which others pay nothing for.
+ * Detects wrong use of a worker, as an error instead of a crash: it is NULL or closed. Debug builds (-DEXT2MB_DEBUG,
+ * and with sanitizers) also detect that two threads use one at the same time; other builds do not pay for that.
  */
 #pragma once
 

@@ -211,7 +211,7 @@ static bool is_descriptor_right(struct fs_state *state, uint32_t group)
 	return is_right;
 }
 
-/* Of the group's clusters in libext2fs's own bitmap. */
+/* The first bit of the group's clusters in libext2fs's own bitmap. */
 static uint64_t first_bit(const struct fs_state *state, uint32_t group)
 {
 	const struct geometry *geometry = &state->geometry;

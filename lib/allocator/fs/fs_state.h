@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the allocator knows of the filesystem on disk. Of the allocator of blocks and inodes, fs_state.c and fs_zones.c
- * are the only files that touch libext2fs's bitmaps, descriptors and counters (sync.c asks whether the filesystem may
- * be written; doc/ARCHITECTURE.md lists all files that look into one). Sizes and counts are checked once, here;
- * everything above works with the geometry and with (group, cluster in the group).
+ * The allocator's access to the filesystem on disk. In the allocator of blocks and inodes, only fs_state.c and
+ * fs_zones.c access libext2fs's bitmaps, descriptors and counters (sync.c asks whether the filesystem may be written;
+ * doc/ARCHITECTURE.md lists all files that look into one). Sizes and counts are checked once, here; everything above
+ * works with the geometry and with (group, cluster in the group).
  */
 #pragma once
 
@@ -47,7 +47,7 @@ MUST_CHECK errcode_t fs_state_sync_allocator(ext2_filsys fs);
 /* What is asked for, in blocks, or with 0 the superblock's stripe width or, if that is of no use, its stride. */
 struct stripe fs_state_stripe(const struct fs_state *state, uint32_t asked);
 
-/* What a descriptor says. */
+/* The counts in a descriptor. */
 struct group_counts {
 	uint32_t free_clusters;
 	uint32_t free_inodes;

@@ -26,7 +26,8 @@ enum group_state {
 	GROUP_CORRUPT, /* its descriptor, bitmap and the rest disagree: left out */
 };
 
-/* What anyone may know of a group's free space without its lock, in one word; of an untouched group: at best. */
+/* A hint about a group's free space, readable without its lock, in one word; for a group that has not been read, the
+ * best case. */
 struct group_summary {
 	uint32_t free_clusters;
 	uint32_t fragments;

@@ -22,7 +22,7 @@ struct index_operations {
 	void (*update)(struct ext2mb *mb, uint32_t number, const struct group_summary *summary);
 	/* is_indexed has changed: brings all groups to where they belong. */
 	void (*settle)(struct ext2mb *mb);
-	/* Of any group's free buddies, -1: none is free. Any thread; a hint. */
+	/* Returns the largest order of any group's free buddies, -1: none is free. Any thread; a hint. */
 	int (*largest_order)(const struct ext2mb *mb);
 	/*
 	 * The first member of a set after `after` (ORDER_SET_NONE: from the beginning) in [from, end), ORDER_SET_NONE

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is counted over all groups and all workers. */
+/* Counts over all groups and all workers. */
 #pragma once
 
 #include <stdint.h>

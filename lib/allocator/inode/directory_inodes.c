@@ -27,7 +27,7 @@
 
 #define DISPLACEMENTS 64u /* groups that are tried when the parent's is full; a power of two: all over, evenly */
 
-/* What a directory is given of its group. */
+/* A directory's share of its group. */
 struct share {
 	uint32_t inodes; /* a power of two, INODE_SEARCH_LEAST_RUN at least; the directory's own is the first of them */
 	uint32_t clusters;

@@ -23,7 +23,7 @@ struct directory_goals {
 
 #define INODE_SEARCH_LEAST_RUN 16u /* inodes: a block of the inode table */
 
-/* What a request comes down to: a search for a free inode. */
+/* A search for a free inode, made from a request. */
 struct inode_search {
 	struct ext2mb *mb;
 	bool is_directory;
@@ -36,7 +36,7 @@ struct inode_operations {
 	/* Each may find nothing: then any group will do. The parent's group is known. ENOMEM. */
 	errcode_t (*alloc_for_directory)(struct inode_search *search, const struct ext2mb_inode_request *request);
 	errcode_t (*alloc_for_file)(struct inode_search *search, const struct ext2mb_inode_request *request);
-	/* Where the search for a directory in the root begins. */
+	/* Returns the group at which the search for a directory in the root begins. */
 	uint32_t (*hash_name)(const struct ext2mb *mb, const char *name);
 };
 

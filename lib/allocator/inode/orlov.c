@@ -50,7 +50,7 @@ uint32_t orlov_hash_name(const struct ext2mb *mb, const char *name)
 	return hash;
 }
 
-/* Of a flex group as good as the average, the one with the fewest directories. */
+/* Chooses, among flex groups as good as the average, the one with the fewest directories. */
 static errcode_t alloc_top_level(struct inode_search *search, const char *name, const struct flex_counts *average,
                                  orlov_take_in_flex take)
 {

@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "allocator/preallocation/directory_visits.h"
 
+#include <string.h>
+
 #define LEAST_ARRIVALS 3u /* fewer directories show no order */
 #define RETURNS_SHARE 8u  /* one return in so many arrivals is still in order */
 
-static bool is_recent(const struct directory_visits *visits, ext2_ino_t directory)
+/* Makes the directory the newest of the recent ones, and tells whether it was one of them. */
+static bool visit(struct directory_visits *visits, ext2_ino_t directory)
 {
-	for (uint32_t index = 0; index < DIRECTORY_VISITS_RECENT; index++)
-		if (visits->recent[index] == directory)
-			return true;
-	return false;
+	uint32_t last = 0;
+
+	while (last < DIRECTORY_VISITS_RECENT - 1 && visits->recent[last] != directory)
+		last++;
+	bool was_recent = visits->recent[last] == directory;
+
+	memmove(visits->recent + 1, visits->recent, last * sizeof(*visits->recent));
+	visits->recent[0] = directory;
+	return was_recent;
 }
 
 void directory_visits_note(struct directory_visits *visits, ext2_ino_t directory, bool is_known)
@@ -19,7 +27,7 @@ void directory_visits_note(struct directory_visits *visits, ext2_ino_t directory
 		visits->arrivals /= 2;
 		visits->returns /= 2;
 	}
-	if (is_recent(visits, directory)) {
+	if (visit(visits, directory)) {
 		visits->stays++;
 		return;
 	}
@@ -27,8 +35,6 @@ void directory_visits_note(struct directory_visits *visits, ext2_ino_t directory
 		visits->returns++;
 	else
 		visits->arrivals++;
-	visits->recent[visits->oldest] = directory;
-	visits->oldest = (visits->oldest + 1) % DIRECTORY_VISITS_RECENT;
 }
 
 bool directory_visits_in_order(const struct directory_visits *visits)

@@ -19,11 +19,10 @@
 
 /* Zero-initialise. */
 struct directory_visits {
-	ext2_ino_t recent[DIRECTORY_VISITS_RECENT];
-	uint32_t oldest;   /* index of the one that came first */
-	uint32_t stays;    /* files in one of the recent directories */
-	uint32_t arrivals; /* first files of directories that no worker had been in */
-	uint32_t returns;  /* files in others: a worker had been there, but not this worker just now */
+	ext2_ino_t recent[DIRECTORY_VISITS_RECENT]; /* the newest first */
+	uint32_t stays;                             /* files in one of the recent directories */
+	uint32_t arrivals;                          /* first files of directories that no worker had been in */
+	uint32_t returns; /* files in others: a worker had been there, but not this worker just now */
 };
 
 /* A small file is about to be written in the directory. is_known: there has been one before. */

@@ -17,7 +17,7 @@ struct file_need {
 	uint64_t left_physical;
 	uint64_t right_physical;
 
-	/* Of a large file: */
+	/* For a large file: */
 	struct normalize_goal goal;
 	bool ends_closed;   /* the kernel reserves nothing, and does not go where others went on */
 	bool has_user_goal; /* a block that somebody's own policy wishes for it */
@@ -29,7 +29,7 @@ static inline uint32_t need_to_clusters(const struct file_need *need, uint64_t b
 	return (uint32_t)geometry_to_clusters(&need->mb->geometry, blocks);
 }
 
-/* Where in the file the request begins, in clusters. */
+/* The logical cluster at which the request begins. */
 static inline uint32_t need_logical(const struct file_need *need)
 {
 	return need_to_clusters(need, need->request->logical);
@@ -41,7 +41,7 @@ static inline bool need_follows(const struct file_need *need, uint32_t rule)
 	return preallocation_is_ours(need->mb) && need->mb->policy.rules & rule;
 }
 
-/* Of the cluster after the left neighbour, for our own policy; 0: there is none. */
+/* The position of the cluster after the left neighbour, for our own policy; 0: none. */
 static inline uint64_t need_left_position(const struct file_need *need)
 {
 	if (!preallocation_is_ours(need->mb) || !need->left_physical)
@@ -49,13 +49,13 @@ static inline uint64_t need_left_position(const struct file_need *need)
 	return geometry_position(&need->mb->geometry, need->left_physical);
 }
 
-/* Of a large file's goal. */
+/* The length of a large file's goal. */
 static inline uint32_t need_goal_clusters(const struct file_need *need)
 {
 	return need_to_clusters(need, need->goal.count);
 }
 
-/* What the goal has of the request. */
+/* The part of the request that the goal has. */
 static inline uint32_t need_asked_clusters(const struct file_need *need)
 {
 	return need_to_clusters(need, min_u64(need->count, need->goal.count));

@@ -8,7 +8,7 @@
 #include "allocator/preallocation/reclaim.h"
 #include "allocator/preallocation/small_search.h"
 
-/* What is known of the hole: from the caller, from the file's end, or no more than that the request is one. */
+/* Finds the hole: from the caller, from the file's end, or else the request itself. */
 static void find_hole(struct file_need *need)
 {
 	const struct ext2mb_file_request *request = need->request;

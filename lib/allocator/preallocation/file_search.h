@@ -35,8 +35,8 @@ static inline void file_expect(struct ext2mb_file *file, uint64_t blocks)
 }
 
 /*
- * Nobody writes to it any more, and it ends at `blocks`: as if it had been opened with EXT2MB_FILE_FINAL, but what has
- * been reserved for it stays.
+ * Notes that the file is not written any more, and ends at `blocks`: as if it had been opened with EXT2MB_FILE_FINAL,
+ * but its preallocations stay.
  */
 static inline void file_ends(struct ext2mb_file *file, uint64_t blocks)
 {
@@ -81,7 +81,7 @@ struct user_operations {
 /* The file has all its blocks, as far as can be told: what it has reserved goes to those that come after it. Locks. */
 void file_leave_rest(struct ext2mb_worker *worker, struct ext2mb_file *file);
 
-/* What no preallocation of the file could serve: the request has been checked. EXT2MB_ET_NO_SPACE, ENOMEM. */
+/* Serves a checked request for which the file has no preallocation. EXT2MB_ET_NO_SPACE, ENOMEM. */
 MUST_CHECK errcode_t file_search(struct ext2mb_worker *worker, struct ext2mb_file *file,
                                  const struct ext2mb_file_request *request, struct preallocation *taken);
 

@@ -9,7 +9,7 @@ MUST_CHECK errcode_t large_attempts_try(const struct file_need *need, struct pre
 
 /* --- The kernel's attempts, which are among ours. EXT2MB_ET_NO_SPACE has taken nothing; ENOMEM. */
 
-/* What is free from a position on, up to so many blocks; flags are EXT2MB_ALLOC_*. */
+/* Allocates the free blocks from a position on, up to a count; flags are EXT2MB_ALLOC_*. */
 MUST_CHECK errcode_t large_alloc_at(const struct file_need *need, uint64_t position, uint64_t blocks, uint32_t flags,
                                     struct preallocation *found);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a large file gets: a request is normalised, and the first attempt that finds anything is what it gets. */
+/* Allocation for large files: the request is normalised, and the first attempt that finds anything serves it. */
 #pragma once
 
 #include "allocator/preallocation/file_need.h"

@@ -33,7 +33,7 @@ struct small_request {
 	bool in_group;    /* a new preallocation is to lie in the goal's group, if that has any room */
 	uint64_t after;   /* a position where a part of that is welcome, too; 0: none */
 
-	/* What only the kernel's ways go by: */
+	/* Used only by the kernel's policies: */
 	uint64_t left; /* the position after the file's left neighbour; 0: it has none */
 	bool is_exact; /* fallocate, which asks for no preallocation */
 };

@@ -22,7 +22,7 @@ static uint64_t requested_end(const struct normalize_request *request)
 	return request->start + request->count;
 }
 
-/* Where the file ends once the request is done. */
+/* The size of the file after the request. */
 static uint64_t assumed_end(const struct normalize_request *request)
 {
 	return max_u64(request->file_blocks, requested_end(request));
@@ -73,11 +73,11 @@ static struct normalize_goal untouched(const struct normalize_request *request, 
 /* --- The kernel's ------------------------------------------------------------------------------------------- */
 
 /*
- * What Linux does today: a table of sizes. The first column of each step was meant to decide, but the second,
- * "a chunk may not be longer than the largest buddy", compares a number of blocks (2 * block size) with one of
- * KiB, so that it decides alone: with 4 KiB blocks the last step is always taken and whatever is longer than
- * 8 MiB is cut to 8 MiB, with 2 KiB blocks to 4 MiB, with 1 KiB blocks to 2 MiB. Only larger blocks reach the
- * end of the table, where requests are left as they are. Found by Lukas Czerner in 2014, and still so.
+ * Linux today: a table of sizes. The first column of each step was meant to decide, but the second, "a chunk may not
+ * be longer than the largest buddy", compares a number of blocks (2 * block size) with one of KiB, so that it decides
+ * alone: with 4 KiB blocks the last step is always taken, and anything longer than 8 MiB is cut to 8 MiB, with 2 KiB
+ * blocks to 4 MiB, with 1 KiB blocks to 2 MiB. Only larger blocks reach the end of the table, where requests are
+ * unchanged. Lukas Czerner found this in 2014, and it is still so.
  */
 #define SMALL_BYTES (UINT64_C(1) << 20)
 #define SMALLEST_BYTES (UINT64_C(16) << 10)
@@ -231,12 +231,17 @@ static bool appends(const struct normalize_request *request)
 	return requested_end(request) >= request->file_blocks;
 }
 
-/* Nothing is known of what comes next but what the request says. */
+/*
+ * Nothing is known of what comes next but what the request says. fallocate is judged by all that it asks for, whatever
+ * of that it has already: as long as the rest of an append got what it says and no more, the place where the rest went
+ * was as short as that, and what came next was cut again (200 MiB by 1 MiB on an old disk: 80 extents, now 24).
+ */
 static bool is_exact(const struct normalize_request *request)
 {
+	uint64_t whole = max_u64(request->whole_count, request->count);
+
 	if (request->unwritten)
-		return !appends(request) || !continues_left(request) || request->whole_count > request->count ||
-		       request->count > request->start;
+		return !appends(request) || !continues_left(request) || whole > requested_end(request) / 2;
 	return request->final_size && (appends(request) || (request->start && !continues_left(request)));
 }
 
@@ -358,7 +363,7 @@ static void join_neighbour(const struct normalize_request *request, struct norma
 		cluster_blocks(request));
 	bool joins_left = goal->start == request->hole_start && goal->physical == request->left_physical;
 
-	/* What joins the right neighbour must reach it. */
+	/* A goal that joins the right neighbour must reach it. */
 	if (room < goal->count && !joins_left)
 		room = 0;
 	if (stripe && goal->count >= stripe && goal->start % stripe == 0 && goal->physical % stripe)

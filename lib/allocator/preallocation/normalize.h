@@ -39,7 +39,7 @@ struct normalize_request {
 	bool final_size;        /* file_blocks is where the file will end */
 	bool is_contended;      /* the kernel would find its groups' locks held too often (ext4_fs_is_busy()) */
 
-	/* What is neither mapped nor reserved around the request in the file: [hole_start, hole_end) */
+	/* The range around the request that is neither mapped nor preallocated: [hole_start, hole_end) */
 	uint64_t hole_start;
 	uint64_t hole_end;       /* NORMALIZE_END: nothing follows */
 	uint64_t left_physical;  /* the block after the one that hole_start - 1 is mapped to; 0: no neighbour */

@@ -57,8 +57,8 @@ MUST_CHECK errcode_t inode_pa_alloc_any(struct preallocation_list *list, uint32_
                                         struct preallocation *taken);
 
 /*
- * What a growing file does most: takes `most` clusters from the front of the preallocation used last, and not all of
- * it.
+ * The most frequent step of a growing file: takes `most` clusters from the front of the preallocation used last, and
+ * not all of it.
  */
 static inline bool inode_pa_alloc_front(struct preallocation_list *list, uint32_t logical, uint32_t most,
                                         struct preallocation *taken)

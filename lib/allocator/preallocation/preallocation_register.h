@@ -18,7 +18,7 @@
 
 struct ext2mb;
 
-/* Of positions: [start, end). */
+/* A range of positions: [start, end). */
 struct cluster_range {
 	uint64_t start;
 	uint64_t end;

@@ -50,8 +50,8 @@ static uint32_t slice_clusters(const struct file_need *need)
 }
 
 /*
- * Where a file should begin that comes block by block after another one: at least in what its slice needs. One whose
- * end is not known may outgrow the small ones, and can only go on in place if nothing else has been put there.
+ * The room that a file needs which is written block by block: at least its slice. A file of unknown size may outgrow
+ * the small ones, and can continue in place only if no other file is there.
  */
 static uint32_t room_clusters(const struct file_need *need)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a small file gets: a part of a preallocation that it shares with others. */
+/* Allocation for small files: each gets a part of a preallocation that it shares with others. */
 #pragma once
 
 #include "allocator/preallocation/file_need.h"

@@ -191,7 +191,7 @@ static void walk_by_length(struct free_search *search, uint32_t number)
 		walk(search, number);
 }
 
-/* What needed no more than one look. */
+/* Takes a run that needed only one measurement. */
 static void alloc_measured(struct free_search *search, uint32_t number, uint32_t start, uint32_t count)
 {
 	search->found++;

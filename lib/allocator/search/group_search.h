@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a search looks for, and how it looks through one group. */
+/* The state of a search, and the search of one group. */
 #pragma once
 
 #include <stdbool.h>
@@ -102,8 +102,8 @@ struct search_operations {
 };
 
 /*
- * Contention that is simulated: groups in which other threads are supposed to be at that moment count as busy, although
- * their locks are free. Where a search would wait for a busy group it goes in.
+ * Simulated contention: groups that modelled threads hold at that moment count as busy, although their locks are
+ * free. A search that would wait for a busy group enters it.
  */
 struct contention {
 	bool (*is_busy)(void *context, uint32_t group);
@@ -113,8 +113,7 @@ struct contention {
 	void (*considers)(void *context, const struct free_search *search, uint32_t group);
 	/* A search has got the group's lock: at once, or it would have had to wait. NULL: not wanted. */
 	void (*has_locked)(void *context, uint32_t group);
-	/* What the kernel calls busy, ext4_fs_is_busy(): locks had to be waited for of late. NULL: they never had to.
-	 */
+	/* The kernel's ext4_fs_is_busy(): threads had to wait for locks recently. NULL: they never had to. */
 	bool (*is_contended)(void *context);
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a worker's searches remember. Only its thread uses it. */
+/* The memory of a worker's searches. Only its thread uses it. */
 #pragma once
 
 #include <stdint.h>
@@ -15,7 +15,7 @@ struct vain_search {
 	uint32_t left;     /* searches for as many or more that are spared; 0: it is to be tried again */
 };
 
-/* What ext2mb_alloc() gave a worker last, and in which transaction. */
+/* The last extent that ext2mb_alloc() returned to a worker, and its transaction. */
 struct hand_out {
 	uint64_t position;
 	uint32_t count; /* clusters; 0: nothing, or it has been given back */

@@ -7,9 +7,7 @@
 #include "allocator/core/bits.h"
 #include "image/block_bitmaps.h"
 
-#define BATCH_GROUPS                                                                                                   \
-	64 /* of a task; with flex_bg the bitmaps of 16 or more groups are adjacent and are read at once               \
-	    */
+#define BATCH_GROUPS 64 /* of a task; with flex_bg adjacent bitmaps, often of 16 groups, are read at once */
 #define MOST_ZONES 64
 
 /* A group's summary from its bitmap, in clusters. Extents at its borders may continue beyond them. */

@@ -189,7 +189,7 @@ struct damage_list {
 	struct image_damage first[REPORT_MAX_DAMAGE]; /* the lowest by inode, block, group and text */
 };
 
-/* What deleting the files of one directory, without subdirectories, would write. */
+/* Writes of deleting the files of one directory, without subdirectories. */
 struct report_unlink_directory {
 	const char *path; /* NULL: nothing names it */
 	uint32_t ino;
@@ -214,7 +214,7 @@ struct report_shared_bitmap {
 	struct report_sharer most[REPORT_SHARERS]; /* the directories with the most files there */
 };
 
-/* What deleting files would write, see analyze/directories/unlink_cost.h. */
+/* Writes of deleting files, see analyze/directories/unlink_cost.h. */
 struct report_unlink {
 	uint32_t batch_files; /* files in a transaction */
 
@@ -262,7 +262,7 @@ static inline double report_percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* What was left out because of analyze_options.quick_seconds. */
+/* The parts that were left out because of analyze_options.quick_seconds. */
 struct report_quick {
 	unsigned int seconds; /* 0: no limit, and nothing else is set */
 	uint64_t most_bytes, read_bytes;

@@ -34,6 +34,15 @@ struct image_sink {
 	atomic_bool is_direct; /* data go past the page cache, until the device refuses that */
 };
 
+/* The file in which the image is made. output_open() and looking at the output say all but the sink. */
+struct image_file {
+	struct image image;          /* for what is written without libext2fs */
+	const char *path;            /* the temporary name, or that of what is written in place */
+	const char *filesystem_path; /* the same as e2fsprogs are told of an offset */
+	bool in_place;               /* see populate/output/output.h */
+	struct image_sink sink;      /* once the filesystem's blocks are known */
+};
+
 /*
  * Data go past the page cache where the image has a descriptor for that and no block shares a page with another one. A
  * step is nothing: before the image has its name nobody sees it, and after a crash it has none.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the user asks for. */
+/* The user's options. */
 #pragma once
 
 #include <stdbool.h>

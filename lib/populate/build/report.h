@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What populate() reports to its caller. */
+/* The report of populate(). */
 #pragma once
 
 #include <stdbool.h>
@@ -18,14 +18,14 @@ enum populate_stage {
 	POPULATE_STAGES,
 };
 
-/* What one source contributed, without what others replaced. */
+/* A source's contribution, without files that other sources replaced. */
 struct populate_source {
 	char *path;
 	uint64_t names;
 	uint64_t data_bytes; /* holes left out; of a file with several names once */
 };
 
-/* What was built. */
+/* The built image. */
 struct populate_report {
 	uint64_t image_bytes;
 	uint64_t blocks;

@@ -24,7 +24,7 @@ struct run_writer {
 	struct pool *readers; /* whose task uses it; NULL: those of another pool do */
 };
 
-/* Of data, see image/sink.h. */
+/* Makes a writer of data, see image/sink.h. */
 struct run_writer run_writer_create(struct sink *sink);
 void run_writer_free(struct run_writer *writer);
 

@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 /*
- * Of 10 000 files each, XFS, processor time and seconds of the copy stage: of 16 KiB 0.13 s and 0.27 s shared, 0.13 s
- * and 0.23 s copied; of 32 KiB 0.14 s and 0.25 s, 0.18 s and 0.43 s. (btrfs shares faster already from 8 KiB on.) Each
- * run that is shared may be an extent of its own in the image's file.
+ * Processor time and seconds of the copy stage for 10 000 files each on XFS: of 16 KiB 0.13 s and 0.27 s shared, 0.13
+ * s and 0.23 s copied; of 32 KiB 0.14 s and 0.25 s, 0.18 s and 0.43 s. (btrfs shares faster already from 8 KiB on.)
+ * Each run that is shared may be an extent of its own in the image's file.
  */
 #define LEAST_BYTES 32768u
-/* Where the image's filesystem does not say anything usable. */
+/* Used if the image's filesystem does not tell its block size. */
 #define USUAL_BLOCK_BYTES 4096u
 /* Larger ones are no blocks of a filesystem: NFS says how much it transfers at once. */
 #define MOST_BLOCK_BYTES 65536u
@@ -76,13 +76,13 @@ static errcode_t refuse(struct problem *problem, errcode_t error, const char *pa
 }
 
 /* Archives begin members wherever the one before has ended. */
-static errcode_t check_sources(const struct build *build)
+static errcode_t check_sources(const struct plan *plan, const struct workplace *work)
 {
-	for (uint32_t number = 0; number < build->tree->origin_count; number++) {
-		const struct tree_origin *origin = &build->tree->origins[number];
+	for (uint32_t number = 0; number < plan->source->tree->origin_count; number++) {
+		const struct tree_origin *origin = &plan->source->tree->origins[number];
 
 		if (origin->contents && !origin->contents->begins_in_blocks)
-			return refuse(build->problem, EINVAL, origin->path,
+			return refuse(work->problem, EINVAL, origin->path,
 			              "files in archives do not begin where blocks of the filesystem do");
 	}
 	return 0;
@@ -106,42 +106,43 @@ static const char *reason_of(errcode_t error)
 	}
 }
 
-errcode_t block_sharing_check(const struct build *build)
+errcode_t block_sharing_check(const struct plan *plan, const struct image_file *file, const struct workplace *work)
 {
-	const struct populate_options *options = build->options;
-	int image = build->image.descriptor;
+	const struct populate_options *options = plan->options;
+	int image = file->image.descriptor;
 	uint64_t host_bytes = host_block_bytes(image);
 
 	if (options->reflink != REFLINK_ALWAYS)
 		return 0;
 	if (!is_regular(image))
-		return refuse(build->problem, EINVAL, options->image, "it is a block device");
+		return refuse(work->problem, EINVAL, options->image, "it is a block device");
 	errcode_t error = try_sharing(image, image);
 
 	if (error)
-		return refuse(build->problem, error, options->image, reason_of(error));
-	if (build->format.block_bytes < host_bytes)
-		return problem_set_reason(build->problem, EINVAL, options->image, "cannot share blocks",
+		return refuse(work->problem, error, options->image, reason_of(error));
+	if (plan->format.block_bytes < host_bytes)
+		return problem_set_reason(work->problem, EINVAL, options->image, "cannot share blocks",
 		                          "its blocks of %" PRIu32
 		                          " bytes are smaller than those of the filesystem that "
 		                          "it is on; -b %" PRIu64 " makes them as large",
-		                          build->format.block_bytes, host_bytes);
+		                          plan->format.block_bytes, host_bytes);
 	if (options->offset_bytes % host_bytes)
-		return problem_set_reason(build->problem, EINVAL, options->image, "cannot share blocks",
+		return problem_set_reason(work->problem, EINVAL, options->image, "cannot share blocks",
 		                          "the offset %" PRIu64 " is not a multiple of %" PRIu64
 		                          ", the block size of the filesystem that it is on",
 		                          options->offset_bytes, host_bytes);
-	return check_sources(build);
+	return check_sources(plan, work);
 }
 
-struct block_sharing block_sharing_create(const struct build *build)
+struct block_sharing block_sharing_create(const struct plan *plan, const struct image_file *file)
 {
-	int image = build->image.descriptor;
-	bool is_always = build->options->reflink == REFLINK_ALWAYS;
+	int image = file->image.descriptor;
+	bool is_always = plan->options->reflink == REFLINK_ALWAYS;
 
 	return (struct block_sharing){
-		.build = build,
-		.is_off = build->options->reflink == REFLINK_NEVER || !is_regular(image),
+		.plan = plan,
+		.file = file,
+		.is_off = plan->options->reflink == REFLINK_NEVER || !is_regular(image),
 		.host_block_bytes = host_block_bytes(image),
 		.least_bytes = is_always ? 1 : LEAST_BYTES,
 	};
@@ -151,17 +152,17 @@ struct block_sharing block_sharing_create(const struct build *build)
 static errcode_t sharing_problem(const struct block_sharing *sharing, uint32_t node, int source, errcode_t error,
                                  struct problem *problem)
 {
-	SCOPE_FREE char *path = tree_path(sharing->build->tree, node);
+	SCOPE_FREE char *path = tree_path(sharing->plan->source->tree, node);
 	struct stat status;
 
 	if (error == EINVAL && fstat(source, &status) == 0 &&
-	    (uint64_t)status.st_size < build_node(sharing->build, node)->size_bytes)
+	    (uint64_t)status.st_size < plan_node(sharing->plan, node)->size_bytes)
 		return problem_set_reason(problem, error, path, "cannot share blocks",
 		                          "it has become shorter since it was scanned");
 	return refuse(problem, error, path, reason_of(error));
 }
 
-/* What refuses one file of a filesystem refuses all of them. */
+/* Does the error apply to all files of the filesystem? */
 static bool is_lasting(errcode_t error)
 {
 	return error == EXDEV || error == EOPNOTSUPP || error == ENOTTY || error == ENOSYS;
@@ -181,9 +182,9 @@ static errcode_t meet_device(struct block_sharing *sharing, uint32_t node, int s
 		return 0;
 	sharing->knows_device = sharing->shares = sharing->copies = true;
 	sharing->device = (uint64_t)status.st_dev;
-	if (sharing->build->options->reflink != REFLINK_ALWAYS)
+	if (sharing->plan->options->reflink != REFLINK_ALWAYS)
 		return 0;
-	errcode_t error = try_sharing(sharing->build->image.descriptor, source);
+	errcode_t error = try_sharing(sharing->file->image.descriptor, source);
 
 	return error ? sharing_problem(sharing, node, source, error, problem) : 0;
 }
@@ -191,7 +192,7 @@ static errcode_t meet_device(struct block_sharing *sharing, uint32_t node, int s
 /* The largest part that both filesystems can share, whole blocks of the image; 0 bytes: none. */
 static struct transfer aligned_part(const struct block_sharing *sharing, const struct transfer *all)
 {
-	const uint64_t host_bytes = sharing->host_block_bytes, block_bytes = sharing->build->format.block_bytes;
+	const uint64_t host_bytes = sharing->host_block_bytes, block_bytes = sharing->plan->format.block_bytes;
 	const uint64_t unit_bytes = host_bytes > block_bytes ? host_bytes : block_bytes;
 	struct transfer part = *all;
 	uint64_t skipped = (host_bytes - all->from % host_bytes) % host_bytes;
@@ -212,8 +213,8 @@ static uint64_t copy(struct block_sharing *sharing, const struct transfer *all)
 	uint64_t done = 0;
 
 	while (done < all->bytes) {
-		ssize_t got = copy_file_range(all->source, &from, sharing->build->image.descriptor, &to,
-		                              all->bytes - done, 0);
+		ssize_t got =
+			copy_file_range(all->source, &from, sharing->file->image.descriptor, &to, all->bytes - done, 0);
 
 		if (got <= 0) {
 			/* What reading and writing would also end with, they will say. */
@@ -228,7 +229,7 @@ static uint64_t copy(struct block_sharing *sharing, const struct transfer *all)
 static void note_moved(const struct block_sharing *sharing, const struct file_extent *blocks, uint64_t skipped_bytes,
                        uint64_t bytes, struct file_extent *moved)
 {
-	const unsigned int block_bits = sharing->build->format.block_bits;
+	const unsigned int block_bits = sharing->plan->format.block_bits;
 	uint32_t skipped = (uint32_t)(skipped_bytes >> block_bits);
 
 	*moved = (struct file_extent){
@@ -241,12 +242,13 @@ static void note_moved(const struct block_sharing *sharing, const struct file_ex
 errcode_t block_sharing_move(struct block_sharing *sharing, const struct content_reader *reader, uint32_t node,
                              const struct file_extent *blocks, struct file_extent *moved, struct problem *problem)
 {
-	const struct build *build = sharing->build;
-	const unsigned int block_bits = build->format.block_bits;
-	uint64_t start = (uint64_t)blocks->logical << block_bits, left = build_node(build, node)->size_bytes - start;
+	const struct plan *plan = sharing->plan;
+	const struct image_file *file = sharing->file;
+	const unsigned int block_bits = plan->format.block_bits;
+	uint64_t start = (uint64_t)blocks->logical << block_bits, left = plan_node(plan, node)->size_bytes - start;
 	uint64_t space = (uint64_t)blocks->count << block_bits;
 	struct transfer all = {
-		.to = build->image.offset_bytes + (blocks->physical << block_bits),
+		.to = file->image.offset_bytes + (blocks->physical << block_bits),
 		.bytes = left < space ? left : space,
 	};
 
@@ -266,17 +268,17 @@ errcode_t block_sharing_move(struct block_sharing *sharing, const struct content
 	const struct transfer part = aligned_part(sharing, &all);
 
 	if (sharing->shares && part.bytes) {
-		error = share(build->image.descriptor, &part);
+		error = share(file->image.descriptor, &part);
 		if (!error) {
 			sharing->shared_bytes += part.bytes;
 			note_moved(sharing, blocks, part.from - all.from, part.bytes, moved);
 			return 0;
 		}
-		if (build->options->reflink == REFLINK_ALWAYS)
+		if (plan->options->reflink == REFLINK_ALWAYS)
 			return sharing_problem(sharing, node, all.source, error, problem);
 		sharing->shares = !is_lasting(error);
 	}
-	if (sharing->copies && build->options->reflink == REFLINK_AUTO) {
+	if (sharing->copies && plan->options->reflink == REFLINK_AUTO) {
 		/* The last block of a file is written with the zeros that fill it. */
 		all.bytes = all.bytes >> block_bits << block_bits;
 		note_moved(sharing, blocks, 0, copy(sharing, &all), moved);

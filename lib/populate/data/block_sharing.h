@@ -6,12 +6,15 @@
  */
 #pragma once
 
-#include "populate/build/build.h"
+#include "populate/build/image_sink.h"
+#include "populate/build/plan.h"
+#include "populate/build/workplace.h"
 #include "tree/contents.h"
 
 /* One worker's. */
 struct block_sharing {
-	const struct build *build;
+	const struct plan *plan;
+	const struct image_file *file; /* the image */
 	bool is_off;
 	uint64_t host_block_bytes; /* of the filesystem that the image is on; sharing is aligned to it */
 	uint64_t least_bytes;      /* shorter runs are read and written with their neighbours */
@@ -25,9 +28,10 @@ struct block_sharing {
  * With REFLINK_ALWAYS, once the output is open and the format is known: whether blocks can be shared at all. The
  * problem names what is in the way: the image, its blocks, its offset, or an archive.
  */
-MUST_CHECK errcode_t block_sharing_check(const struct build *build);
+MUST_CHECK errcode_t block_sharing_check(const struct plan *plan, const struct image_file *file,
+                                         const struct workplace *work);
 
-struct block_sharing block_sharing_create(const struct build *build);
+struct block_sharing block_sharing_create(const struct plan *plan, const struct image_file *file);
 
 /*
  * Puts blocks of the reader's open file, or some of them, into the image. *moved says which, a part of `blocks`; a

@@ -30,7 +30,7 @@ struct copy_job {
 	bool is_last;   /* slice of its file */
 };
 
-/* What each worker has of its own. */
+/* State of each worker. */
 struct copy_worker {
 	struct content_reader *reader;
 	struct run_writer writer;
@@ -51,7 +51,9 @@ struct cut {
 };
 
 struct copying {
-	struct build *build;
+	const struct plan *plan;
+	const struct workplace *work;
+	struct image_file *file;
 	uint64_t job_bytes;
 	struct cut *cuts;
 	struct job_list list;
@@ -59,26 +61,26 @@ struct copying {
 	struct copy_worker *workers;
 };
 
-static bool has_content(const struct build *build, uint32_t node)
+static bool has_content(const struct plan *plan, uint32_t node)
 {
-	return S_ISREG(build_node(build, node)->mode) && build->placements[node].blocks &&
-	       !tree_node_is_link(build->tree, node);
+	return S_ISREG(plan_node(plan, node)->mode) && plan->placements[node].blocks &&
+	       !tree_node_is_link(plan->source->tree, node);
 }
 
 /* Reads blocks of at most RUN_WRITER_BYTES into the worker's next write, zeros after the end of the file. */
-static errcode_t copy_blocks(const struct build *build, struct copy_worker *own, uint32_t node,
+static errcode_t copy_blocks(const struct plan *plan, struct copy_worker *own, uint32_t node,
                              const struct file_extent *blocks, struct problem *problem)
 {
-	const struct ondisk_format *format = &build->format;
+	const struct ondisk_format *format = &plan->format;
 	uint64_t offset = (uint64_t)blocks->logical << format->block_bits;
 	size_t space = (size_t)blocks->count << format->block_bits;
-	uint64_t left = build_node(build, node)->size_bytes - offset;
+	uint64_t left = plan_node(plan, node)->size_bytes - offset;
 	size_t data_bytes = left < space ? (size_t)left : space;
 	void *bytes;
 
 	errcode_t error = run_writer_reserve(&own->writer, blocks->physical, blocks->count, &bytes);
 	if (error)
-		return problem_set(problem, error, build->options->image, "cannot write");
+		return problem_set(problem, error, plan->options->image, "cannot write");
 	error = content_reader_read(own->reader, bytes, data_bytes, offset, problem);
 	if (error)
 		return error;
@@ -86,19 +88,19 @@ static errcode_t copy_blocks(const struct build *build, struct copy_worker *own,
 		content_reader_release(own->reader, offset, data_bytes);
 	memset((char *)bytes + data_bytes, 0, space - data_bytes);
 	/* Only whole clusters can become holes, and these blocks may be less than one. */
-	if (!build->options->zeros_of_source && format->block_bytes << format->cluster_bits <= RUN_WRITER_BYTES)
+	if (!plan->options->zeros_of_source && format->block_bytes << format->cluster_bits <= RUN_WRITER_BYTES)
 		error = zero_runs_find(format, node, blocks->logical, bytes, data_bytes, &own->zeros);
 	if (error)
 		return problem_set(problem, error, NULL, "cannot note zeros");
-	progress_add(build->options->progress, data_bytes, 0);
+	progress_add(plan->options->progress, data_bytes, 0);
 	return 0;
 }
 
 /* The same for any number of blocks. */
-static errcode_t copy_pieces(const struct build *build, struct copy_worker *own, uint32_t node,
+static errcode_t copy_pieces(const struct plan *plan, struct copy_worker *own, uint32_t node,
                              const struct file_extent *blocks, struct problem *problem)
 {
-	const uint32_t most = RUN_WRITER_BYTES >> build->format.block_bits;
+	const uint32_t most = RUN_WRITER_BYTES >> plan->format.block_bits;
 
 	for (uint32_t done = 0; done < blocks->count;) {
 		const struct file_extent piece = {
@@ -106,7 +108,7 @@ static errcode_t copy_pieces(const struct build *build, struct copy_worker *own,
 			.physical = blocks->physical + done,
 			.count = blocks->count - done < most ? blocks->count - done : most,
 		};
-		errcode_t error = copy_blocks(build, own, node, &piece, problem);
+		errcode_t error = copy_blocks(plan, own, node, &piece, problem);
 
 		if (error)
 			return error;
@@ -116,7 +118,7 @@ static errcode_t copy_pieces(const struct build *build, struct copy_worker *own,
 }
 
 /* Those that can be shared are, and the others before and after them are copied. */
-static errcode_t copy_run(const struct build *build, struct copy_worker *own, uint32_t node,
+static errcode_t copy_run(const struct plan *plan, struct copy_worker *own, uint32_t node,
                           const struct file_extent *blocks, struct problem *problem)
 {
 	struct file_extent moved;
@@ -125,7 +127,7 @@ static errcode_t copy_run(const struct build *build, struct copy_worker *own, ui
 	if (error)
 		return error;
 	if (!moved.count)
-		return copy_pieces(build, own, node, blocks, problem);
+		return copy_pieces(plan, own, node, blocks, problem);
 	const uint32_t before = moved.logical - blocks->logical, until = before + moved.count;
 	const struct file_extent head = { .logical = blocks->logical, .physical = blocks->physical, .count = before };
 	const struct file_extent tail = {
@@ -134,18 +136,18 @@ static errcode_t copy_run(const struct build *build, struct copy_worker *own, ui
 		.count = blocks->count - until,
 	};
 
-	progress_add(build->options->progress, (uint64_t)moved.count << build->format.block_bits, 0);
-	error = copy_pieces(build, own, node, &head, problem);
-	return error ? error : copy_pieces(build, own, node, &tail, problem);
+	progress_add(plan->options->progress, (uint64_t)moved.count << plan->format.block_bits, 0);
+	error = copy_pieces(plan, own, node, &head, problem);
+	return error ? error : copy_pieces(plan, own, node, &tail, problem);
 }
 
 /* Copies blocks [first, end) of the reader's file. */
-static errcode_t copy_range(const struct build *build, struct copy_worker *own, uint32_t node, uint64_t first,
+static errcode_t copy_range(const struct plan *plan, struct copy_worker *own, uint32_t node, uint64_t first,
                             uint64_t end, struct problem *problem)
 {
 	struct file_extent single;
 	uint32_t count;
-	const struct file_extent *extents = placement_extents(&build->placements[node], &single, &count);
+	const struct file_extent *extents = placement_extents(&plan->placements[node], &single, &count);
 
 	/* A linear search would walk over all extents of a fragmented file for each of its slices. */
 	size_t number = BISECT(count, index, (uint64_t)extents[index].logical + extents[index].count > first);
@@ -161,7 +163,7 @@ static errcode_t copy_range(const struct build *build, struct copy_worker *own, 
 			.physical = extent->physical + (from - extent->logical),
 			.count = (uint32_t)(to - from),
 		};
-		errcode_t error = copy_run(build, own, node, &blocks, problem);
+		errcode_t error = copy_run(plan, own, node, &blocks, problem);
 
 		if (error)
 			return error;
@@ -169,48 +171,48 @@ static errcode_t copy_range(const struct build *build, struct copy_worker *own, 
 	return 0;
 }
 
-static errcode_t copy_one(const struct build *build, struct copy_worker *own, uint32_t node, uint64_t first,
-                          uint64_t end, struct problem *problem)
+static errcode_t copy_one(const struct plan *plan, struct copy_worker *own, uint32_t node, uint64_t first, uint64_t end,
+                          struct problem *problem)
 {
 	errcode_t error = content_reader_open(own->reader, node, problem);
 
 	if (error)
 		return error;
 	/* Slices of a large file are tasks that run at the same time: none of them may write to its placement. */
-	if (end == UINT64_MAX && flags_are_missing(build, node))
-		flags_note(build, node, content_reader_flags(own->reader));
-	return copy_range(build, own, node, first, end, problem);
+	if (end == UINT64_MAX && flags_are_missing(plan, node))
+		flags_note(plan, node, content_reader_flags(own->reader));
+	return copy_range(plan, own, node, first, end, problem);
 }
 
-static errcode_t copy_files_of_job(const struct build *build, struct copy_worker *own, const struct copy_job *job,
+static errcode_t copy_files_of_job(const struct plan *plan, struct copy_worker *own, const struct copy_job *job,
                                    struct problem *problem)
 {
 	uint64_t files = 0;
 
 	for (uint32_t node = job->first; node < job->end; node++) {
 		/* Large files have jobs of their own. */
-		if (!has_content(build, node) || build_node(build, node)->size_bytes > SLICE_BYTES)
+		if (!has_content(plan, node) || plan_node(plan, node)->size_bytes > SLICE_BYTES)
 			continue;
-		errcode_t error = copy_one(build, own, node, 0, UINT64_MAX, problem);
+		errcode_t error = copy_one(plan, own, node, 0, UINT64_MAX, problem);
 
 		if (error)
 			return error;
 		files++;
 	}
-	progress_add(build->options->progress, 0, files);
+	progress_add(plan->options->progress, 0, files);
 	return 0;
 }
 
-static errcode_t copy_slice(const struct build *build, struct copy_worker *own, const struct copy_job *job,
+static errcode_t copy_slice(const struct plan *plan, struct copy_worker *own, const struct copy_job *job,
                             struct problem *problem)
 {
-	uint64_t slice_blocks = SLICE_BYTES >> build->format.block_bits;
+	uint64_t slice_blocks = SLICE_BYTES >> plan->format.block_bits;
 	uint64_t first = job->slice * slice_blocks;
 
-	errcode_t error = copy_one(build, own, job->first, first, first + slice_blocks, problem);
+	errcode_t error = copy_one(plan, own, job->first, first, first + slice_blocks, problem);
 
 	if (!error)
-		progress_add(build->options->progress, 0, job->is_last);
+		progress_add(plan->options->progress, 0, job->is_last);
 	return error;
 }
 
@@ -224,13 +226,13 @@ static errcode_t run_job(void *context, unsigned int worker, size_t index, struc
 	if (interrupt_pending())
 		return EINTR;
 	if (job->end == job->first)
-		error = copy_slice(copying->build, own, job, problem);
+		error = copy_slice(copying->plan, own, job, problem);
 	else
-		error = copy_files_of_job(copying->build, own, job, problem);
+		error = copy_files_of_job(copying->plan, own, job, problem);
 	if (error)
 		return error;
 	error = run_writer_flush(&own->writer);
-	return error ? problem_set(problem, error, copying->build->options->image, "cannot write") : 0;
+	return error ? problem_set(problem, error, copying->plan->options->image, "cannot write") : 0;
 }
 
 static errcode_t add_job(struct job_list *list, struct copy_job job)
@@ -243,12 +245,12 @@ static errcode_t add_job(struct job_list *list, struct copy_job job)
 }
 
 /* Only slices with data: a file of 15 TiB with a single block would be opened two million times for the others. */
-static errcode_t add_slices(const struct build *build, uint32_t node, struct job_list *list)
+static errcode_t add_slices(const struct plan *plan, uint32_t node, struct job_list *list)
 {
-	const uint32_t slice_blocks = SLICE_BYTES >> build->format.block_bits;
+	const uint32_t slice_blocks = SLICE_BYTES >> plan->format.block_bits;
 	struct file_extent single;
 	uint32_t count, next = 0;
-	const struct file_extent *extents = placement_extents(&build->placements[node], &single, &count);
+	const struct file_extent *extents = placement_extents(&plan->placements[node], &single, &count);
 	errcode_t error = 0;
 
 	for (uint32_t number = 0; !error && number < count; number++) {
@@ -265,12 +267,12 @@ static errcode_t add_slices(const struct build *build, uint32_t node, struct job
 }
 
 /* Many readers need many jobs: each file of a slow source takes long, however little is in it. */
-static uint64_t choose_job_bytes(const struct build *build)
+static uint64_t choose_job_bytes(const struct plan *plan, const struct workplace *work)
 {
-	uint64_t all = build->data_bytes + (uint64_t)build->tree->node_count * FILE_COST_BYTES;
-	uint64_t part = all / (pool_workers(build->readers) * SLOW_JOBS_EACH);
+	uint64_t all = plan->data_bytes + (uint64_t)plan->source->tree->node_count * FILE_COST_BYTES;
+	uint64_t part = all / (pool_workers(work->readers) * SLOW_JOBS_EACH);
 
-	if (!build_reads_slowly(build) || part > JOB_BYTES)
+	if (!workplace_reads_slowly(work) || part > JOB_BYTES)
 		return JOB_BYTES;
 	return part > LEAST_JOB_BYTES ? part : LEAST_JOB_BYTES;
 }
@@ -278,8 +280,8 @@ static uint64_t choose_job_bytes(const struct build *build)
 static errcode_t cut_jobs(void *context, unsigned int worker, size_t task, struct problem *problem)
 {
 	const struct copying *copying = context;
-	const struct build *build = copying->build;
-	struct node_range nodes = build_task_nodes(build, task);
+	const struct plan *plan = copying->plan;
+	struct node_range nodes = node_task(plan->source->tree, task);
 	struct cut *cut = &copying->cuts[task];
 	uint32_t first = nodes.first;
 	uint64_t cost_bytes = 0;
@@ -288,14 +290,14 @@ static errcode_t cut_jobs(void *context, unsigned int worker, size_t task, struc
 	(void)worker;
 	(void)problem;
 	for (uint32_t node = nodes.first; !error && node < nodes.end; node++) {
-		if (!has_content(build, node))
+		if (!has_content(plan, node))
 			continue;
 		cut->files++;
-		if (build_node(build, node)->size_bytes > SLICE_BYTES) {
-			error = add_slices(build, node, &cut->slices);
+		if (plan_node(plan, node)->size_bytes > SLICE_BYTES) {
+			error = add_slices(plan, node, &cut->slices);
 			continue;
 		}
-		cost_bytes += build_node(build, node)->size_bytes + FILE_COST_BYTES;
+		cost_bytes += plan_node(plan, node)->size_bytes + FILE_COST_BYTES;
 		if (cost_bytes < copying->job_bytes)
 			continue;
 		error = add_job(&cut->others, (struct copy_job){ .first = first, .end = node + 1 });
@@ -320,15 +322,16 @@ static errcode_t append_jobs(struct job_list *all, const struct job_list *list)
 /* Cuts the tree into jobs: large files first, since all workers would wait for one that begins last. */
 static errcode_t list_jobs(struct copying *copying)
 {
-	struct build *build = copying->build;
-	size_t tasks = build_task_count(build);
+	const struct plan *plan = copying->plan;
+	const struct workplace *work = copying->work;
+	size_t tasks = node_task_count(plan->source->tree);
 	SCOPE_FREE struct cut *cuts = calloc(tasks, sizeof(*cuts));
 
 	if (!cuts)
 		return ENOMEM;
 	copying->cuts = cuts;
-	copying->job_bytes = choose_job_bytes(build);
-	errcode_t error = pool_run(build->pool, tasks, cut_jobs, copying, build->problem);
+	copying->job_bytes = choose_job_bytes(plan, work);
+	errcode_t error = pool_run(work->pool, tasks, cut_jobs, copying, work->problem);
 	for (size_t task = 0; task < tasks; task++) {
 		copying->files += cuts[task].files;
 		error = error ? error : append_jobs(&copying->list, &cuts[task].slices);
@@ -344,35 +347,36 @@ static errcode_t list_jobs(struct copying *copying)
 
 static errcode_t open_workers(struct copying *copying, bool reads_last)
 {
-	struct build *build = copying->build;
-	unsigned int count = pool_workers(build->readers);
+	const struct plan *plan = copying->plan;
+	const struct workplace *work = copying->work;
+	unsigned int count = pool_workers(work->readers);
 
 	copying->workers = calloc(count, sizeof(*copying->workers));
 	if (!copying->workers)
 		return ENOMEM;
 	for (unsigned int worker = 0; worker < count; worker++) {
 		struct copy_worker *own = &copying->workers[worker];
-		errcode_t error = content_reader_create(build->tree, &own->reader);
+		errcode_t error = content_reader_create(plan->source->tree, &own->reader);
 
 		own->reads_last = reads_last;
-		own->writer = run_writer_create(build->sink);
-		own->writer.readers = build->readers;
-		own->sharing = block_sharing_create(build);
+		own->writer = run_writer_create(&copying->file->sink.sink);
+		own->writer.readers = work->readers;
+		own->sharing = block_sharing_create(plan, copying->file);
 		if (error)
 			return error;
 	}
 	return 0;
 }
 
-static errcode_t gather_findings(const struct copying *copying, struct zero_runs *zeros)
+static errcode_t gather_findings(const struct copying *copying, struct zero_runs *zeros, uint64_t *shared_bytes)
 {
 	errcode_t error = 0;
 
 	zeros->count = 0;
-	copying->build->shared_bytes = 0;
-	for (unsigned int worker = 0; !error && worker < pool_workers(copying->build->readers); worker++) {
+	*shared_bytes = 0;
+	for (unsigned int worker = 0; !error && worker < pool_workers(copying->work->readers); worker++) {
 		error = zero_runs_join(zeros, &copying->workers[worker].zeros);
-		copying->build->shared_bytes += copying->workers[worker].sharing.shared_bytes;
+		*shared_bytes += copying->workers[worker].sharing.shared_bytes;
 	}
 	zero_runs_sort(zeros);
 	return error;
@@ -380,7 +384,7 @@ static errcode_t gather_findings(const struct copying *copying, struct zero_runs
 
 static void close_workers(const struct copying *copying)
 {
-	for (unsigned int worker = 0; copying->workers && worker < pool_workers(copying->build->readers); worker++) {
+	for (unsigned int worker = 0; copying->workers && worker < pool_workers(copying->work->readers); worker++) {
 		content_reader_destroy(copying->workers[worker].reader);
 		run_writer_free(&copying->workers[worker].writer);
 		free(copying->workers[worker].zeros.runs);
@@ -388,22 +392,23 @@ static void close_workers(const struct copying *copying)
 	free(copying->workers);
 }
 
-errcode_t copy_files(struct build *build, bool reads_last, struct zero_runs *zeros)
+errcode_t copy_files(const struct plan *plan, struct image_file *file, const struct workplace *work, bool reads_last,
+                     struct zero_runs *zeros, uint64_t *shared_bytes)
 {
-	struct copying copying = { .build = build };
+	struct copying copying = { .plan = plan, .work = work, .file = file };
 	errcode_t error = list_jobs(&copying);
 
-	progress_stage(build->options->progress, "copy", build->data_bytes, copying.files);
+	progress_stage(plan->options->progress, "copy", plan->data_bytes, copying.files);
 	if (!error)
 		error = open_workers(&copying, reads_last);
 	if (!error)
-		error = pool_run(build->readers, copying.list.count, run_job, &copying, build->problem);
+		error = pool_run(work->readers, copying.list.count, run_job, &copying, work->problem);
 	if (!error)
-		error = contents_check(build->tree, build->problem);
+		error = contents_check(plan->source->tree, work->problem);
 	if (!error)
-		error = gather_findings(&copying, zeros);
+		error = gather_findings(&copying, zeros, shared_bytes);
 	close_workers(&copying);
 	free(copying.list.jobs);
 	/* Does nothing where the cause is recorded already. */
-	return build_result(build, error, "cannot copy the files");
+	return workplace_result(work, error, "cannot copy the files");
 }

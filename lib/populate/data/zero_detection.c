@@ -131,11 +131,11 @@ static errcode_t add_data(struct nonzero_data *data, uint64_t from, uint64_t to)
  * Zeros that would be a hole which is not worth its extent are data again: those with data of the same segment on both
  * sides, shorter than the least hole.
  */
-static void fill_short_gaps(const struct build *build, const struct tree_node *node, struct nonzero_data *data)
+static void fill_short_gaps(const struct scanned *scanned, const struct tree_node *node, struct nonzero_data *data)
 {
 	size_t last = 0;
 
-	if (!build->least_hole_bytes)
+	if (!scanned->least_hole_bytes)
 		return;
 	for (size_t next = 1, number = 0; next < data->count; next++) {
 		const struct tree_segment segment = data->segments[next];
@@ -144,7 +144,7 @@ static void fill_short_gaps(const struct build *build, const struct tree_node *n
 
 		while (source.end_bytes <= segment.start_bytes)
 			source = segment_of(node, (uint32_t)++number);
-		if (source.start_bytes < gap_start && segment.start_bytes - gap_start < build->least_hole_bytes) {
+		if (source.start_bytes < gap_start && segment.start_bytes - gap_start < scanned->least_hole_bytes) {
 			data->segments[last].length_bytes += segment.start_bytes - gap_start + segment.length_bytes;
 			continue;
 		}
@@ -169,12 +169,12 @@ static uint64_t other_bytes(const struct tree_node *node, const struct nonzero_d
 }
 
 /* Makes them the node's only data, and all else holes that pay. ENOMEM. */
-static errcode_t keep_only(struct build *build, uint32_t number, struct nonzero_data *data)
+static errcode_t keep_only(struct scanned *scanned, uint32_t number, struct nonzero_data *data)
 {
-	struct tree *tree = build->tree;
+	struct tree *tree = scanned->tree;
 	struct tree_node *node = &tree->nodes[number];
 
-	fill_short_gaps(build, node, data);
+	fill_short_gaps(scanned, node, data);
 	uint64_t zero_bytes = other_bytes(node, data);
 	if (!zero_bytes)
 		return 0;
@@ -188,7 +188,7 @@ static errcode_t keep_only(struct build *build, uint32_t number, struct nonzero_
 		memcpy(map->segments, data->segments, data->count * sizeof(*data->segments));
 	node->is_sparse = true;
 	node->data_map = map;
-	build->known_zero_bytes += zero_bytes;
+	scanned->known_zero_bytes += zero_bytes;
 	return 0;
 }
 
@@ -200,7 +200,7 @@ struct node_zeros {
 };
 
 /* Adds what one segment of the source has beside zeros. */
-static errcode_t add_nonzero(const struct build *build, const struct source_segment *segment, struct node_zeros *zeros,
+static errcode_t add_nonzero(const struct plan *plan, const struct source_segment *segment, struct node_zeros *zeros,
                              struct nonzero_data *data)
 {
 	uint64_t from = segment->start_bytes;
@@ -208,8 +208,8 @@ static errcode_t add_nonzero(const struct build *build, const struct source_segm
 
 	for (; !error && zeros->next < zeros->count && from < segment->end_bytes; zeros->next++) {
 		const struct zero_run *run = &zeros->runs[zeros->next];
-		uint64_t zero_start = (uint64_t)run->logical << build->format.block_bits;
-		uint64_t zero_end = zero_start + ((uint64_t)run->blocks << build->format.block_bits);
+		uint64_t zero_start = (uint64_t)run->logical << plan->format.block_bits;
+		uint64_t zero_end = zero_start + ((uint64_t)run->blocks << plan->format.block_bits);
 
 		if (zero_start >= segment->end_bytes)
 			break;
@@ -223,18 +223,18 @@ static errcode_t add_nonzero(const struct build *build, const struct source_segm
 	return !error && from < segment->end_bytes ? add_data(data, from, segment->end_bytes) : error;
 }
 
-/* What a node has beside those zeros; `data` had that of another one. */
-static errcode_t nonzero_of(const struct build *build, uint32_t number, struct node_zeros *zeros,
+/* Computes a node's data without those zeros; `data` is reused. */
+static errcode_t nonzero_of(const struct plan *plan, uint32_t number, struct node_zeros *zeros,
                             struct nonzero_data *data)
 {
-	const struct tree_node *node = build_node(build, number);
+	const struct tree_node *node = plan_node(plan, number);
 	errcode_t error = 0;
 
 	data->count = 0;
 	for (uint32_t next = 0; !error && next < segment_count(node); next++) {
 		const struct source_segment segment = segment_of(node, next);
 
-		error = add_nonzero(build, &segment, zeros, data);
+		error = add_nonzero(plan, &segment, zeros, data);
 	}
 	return error;
 }
@@ -249,7 +249,7 @@ static struct node_zeros zeros_of_node(const struct zero_runs *all, size_t first
 	return (struct node_zeros){ .runs = &all->runs[first], .count = end - first };
 }
 
-errcode_t zero_detection_count(const struct build *build, const struct zero_runs *all, uint64_t *blocks)
+errcode_t zero_detection_count(const struct plan *plan, const struct zero_runs *all, uint64_t *blocks)
 {
 	struct nonzero_data data = { 0 };
 	errcode_t error = 0;
@@ -257,19 +257,19 @@ errcode_t zero_detection_count(const struct build *build, const struct zero_runs
 	*blocks = 0;
 	for (size_t first = 0; !error && first < all->count;) {
 		struct node_zeros zeros = zeros_of_node(all, first);
-		const struct tree_node *node = build_node(build, all->runs[first].node);
+		const struct tree_node *node = plan_node(plan, all->runs[first].node);
 
-		error = nonzero_of(build, all->runs[first].node, &zeros, &data);
-		fill_short_gaps(build, node, &data);
+		error = nonzero_of(plan, all->runs[first].node, &zeros, &data);
+		fill_short_gaps(plan->source, node, &data);
 		/* Only the last block of a file is less than one. */
-		*blocks += (other_bytes(node, &data) + build->format.block_bytes - 1) >> build->format.block_bits;
+		*blocks += (other_bytes(node, &data) + plan->format.block_bytes - 1) >> plan->format.block_bits;
 		first += zeros.count;
 	}
 	free(data.segments);
 	return error;
 }
 
-errcode_t zero_detection_apply(struct build *build, const struct zero_runs *all)
+errcode_t zero_detection_apply(const struct plan *plan, struct scanned *scanned, const struct zero_runs *all)
 {
 	struct nonzero_data data = { 0 };
 	errcode_t error = 0;
@@ -278,9 +278,9 @@ errcode_t zero_detection_apply(struct build *build, const struct zero_runs *all)
 		struct node_zeros zeros = zeros_of_node(all, first);
 		uint32_t number = all->runs[first].node;
 
-		error = nonzero_of(build, number, &zeros, &data);
+		error = nonzero_of(plan, number, &zeros, &data);
 		if (!error)
-			error = keep_only(build, number, &data);
+			error = keep_only(scanned, number, &data);
 		first += zeros.count;
 	}
 	free(data.segments);
@@ -293,7 +293,7 @@ struct finding {
 	struct nonzero_data data;
 };
 
-/* Of the nodes of one task. */
+/* Findings in the nodes of one task. */
 struct findings {
 	struct finding *list;
 	size_t count, capacity;
@@ -305,7 +305,9 @@ struct search_worker {
 };
 
 struct zero_search {
-	struct build *build;
+	const struct plan *plan;
+	struct scanned *scanned;
+	const struct workplace *work;
 	struct findings *tasks;
 	struct search_worker *workers;
 	uint32_t step_bytes; /* what is a hole if it is all zeros; at most LOOK_BYTES */
@@ -356,7 +358,7 @@ static errcode_t search_segment(const struct zero_search *search, const struct s
 		if (error)
 			return error;
 		if (!search->samples)
-			progress_add(search->build->options->progress, read_end - position, 0);
+			progress_add(search->plan->options->progress, read_end - position, 0);
 	}
 	return 0;
 }
@@ -364,7 +366,7 @@ static errcode_t search_segment(const struct zero_search *search, const struct s
 static errcode_t search_file(const struct zero_search *search, const struct search_worker *own, uint32_t number,
                              struct nonzero_data *data, struct problem *problem)
 {
-	const struct tree_node *node = build_node(search->build, number);
+	const struct tree_node *node = plan_node(search->plan, number);
 	errcode_t error = content_reader_open(own->reader, number, problem);
 
 	for (uint32_t next = 0; !error && next < segment_count(node); next++) {
@@ -378,18 +380,18 @@ static errcode_t search_file(const struct zero_search *search, const struct sear
 /* Files shorter than one step are not worth opening. */
 static bool is_worth_a_look(const struct zero_search *search, uint32_t number)
 {
-	const struct tree_node *node = build_node(search->build, number);
+	const struct tree_node *node = plan_node(search->plan, number);
 
-	return S_ISREG(node->mode) && !tree_node_is_link(search->build->tree, number) && node->size_bytes &&
+	return S_ISREG(node->mode) && !tree_node_is_link(search->plan->source->tree, number) && node->size_bytes &&
 	       (!search->samples || node->size_bytes >= search->step_bytes);
 }
 
 static errcode_t search_nodes(void *context, unsigned int worker, size_t task, struct problem *problem)
 {
 	const struct zero_search *search = context;
-	const struct build *build = search->build;
+	const struct plan *plan = search->plan;
 	struct findings *findings = &search->tasks[task];
-	struct node_range nodes = build_nodes(build, search->task_nodes, task);
+	struct node_range nodes = node_part(plan->source->tree, search->task_nodes, task);
 
 	for (uint32_t node = nodes.first; node < nodes.end; node++) {
 		if (interrupt_pending())
@@ -407,7 +409,7 @@ static errcode_t search_nodes(void *context, unsigned int worker, size_t task, s
 		if (error)
 			return problem_set(problem, error, NULL, "cannot note zeros");
 		if (!search->samples)
-			progress_add(build->options->progress, 0, 1);
+			progress_add(plan->options->progress, 0, 1);
 	}
 	return 0;
 }
@@ -416,8 +418,8 @@ static errcode_t open_workers(const struct zero_search *search)
 {
 	errcode_t error = search->workers && search->tasks ? 0 : ENOMEM;
 
-	for (unsigned int worker = 0; !error && worker < pool_workers(search->build->readers); worker++) {
-		error = content_reader_create(search->build->tree, &search->workers[worker].reader);
+	for (unsigned int worker = 0; !error && worker < pool_workers(search->work->readers); worker++) {
+		error = content_reader_create(search->scanned->tree, &search->workers[worker].reader);
 		search->workers[worker].bytes = malloc(LOOK_BYTES);
 		if (!error && !search->workers[worker].bytes)
 			error = ENOMEM;
@@ -435,46 +437,48 @@ static errcode_t finish(const struct zero_search *search, errcode_t error)
 			struct finding *finding = &findings->list[number];
 
 			if (!error)
-				error = keep_only(search->build, finding->node, &finding->data);
+				error = keep_only(search->scanned, finding->node, &finding->data);
 			free(finding->data.segments);
 		}
 		free(findings->list);
 	}
-	for (unsigned int worker = 0; search->workers && worker < pool_workers(search->build->readers); worker++) {
+	for (unsigned int worker = 0; search->workers && worker < pool_workers(search->work->readers); worker++) {
 		content_reader_destroy(search->workers[worker].reader);
 		free(search->workers[worker].bytes);
 	}
 	return error;
 }
 
-static errcode_t run_search(struct build *build, uint32_t step_bytes, bool samples)
+static errcode_t run_search(const struct plan *plan, struct scanned *scanned, const struct workplace *work,
+                            uint32_t step_bytes, bool samples)
 {
-	uint32_t task_nodes = build_reads_slowly(build) ? SLOW_TASK_NODES : NODES_PER_TASK;
-	size_t task_count = build_part_count(build, task_nodes);
+	uint32_t task_nodes = workplace_reads_slowly(work) ? SLOW_TASK_NODES : NODES_PER_TASK;
+	size_t task_count = node_part_count(plan->source->tree, task_nodes);
 	SCOPE_FREE struct findings *tasks = calloc(task_count, sizeof(*tasks));
-	SCOPE_FREE struct search_worker *workers = calloc(pool_workers(build->readers), sizeof(*workers));
-	struct zero_search search = { build,   tasks,      workers,   step_bytes < LOOK_BYTES ? step_bytes : LOOK_BYTES,
+	SCOPE_FREE struct search_worker *workers = calloc(pool_workers(work->readers), sizeof(*workers));
+	struct zero_search search = { plan,    scanned,    work,
+		                      tasks,   workers,    step_bytes < LOOK_BYTES ? step_bytes : LOOK_BYTES,
 		                      samples, task_nodes, task_count };
 
 	errcode_t error = open_workers(&search);
 	if (!error)
-		error = pool_run(build->readers, search.task_count, search_nodes, &search, build->problem);
+		error = pool_run(work->readers, search.task_count, search_nodes, &search, work->problem);
 	if (!error)
-		error = contents_check(build->tree, build->problem);
+		error = contents_check(scanned->tree, work->problem);
 	error = finish(&search, error);
-	return build_result(build, error, "cannot look for zeros");
+	return workplace_result(work, error, "cannot look for zeros");
 }
 
-errcode_t zero_detection_search_long(struct build *build)
+errcode_t zero_detection_search_long(const struct plan *plan, struct scanned *scanned, const struct workplace *work)
 {
-	uint32_t cluster_bytes = build->format.block_bytes << build->format.cluster_bits;
+	uint32_t cluster_bytes = plan->format.block_bytes << plan->format.cluster_bits;
 
-	return run_search(build, cluster_bytes > ZERO_DETECTION_LONG_BYTES ? cluster_bytes : ZERO_DETECTION_LONG_BYTES,
-	                  true);
+	return run_search(plan, scanned, work,
+	                  cluster_bytes > ZERO_DETECTION_LONG_BYTES ? cluster_bytes : ZERO_DETECTION_LONG_BYTES, true);
 }
 
-errcode_t zero_detection_search(struct build *build)
+errcode_t zero_detection_search(const struct plan *plan, struct scanned *scanned, const struct workplace *work)
 {
-	progress_stage(build->options->progress, "look for zeros", build->data_bytes, 0);
-	return run_search(build, build->format.block_bytes << build->format.cluster_bits, false);
+	progress_stage(plan->options->progress, "look for zeros", plan->data_bytes, 0);
+	return run_search(plan, scanned, work, plan->format.block_bytes << plan->format.cluster_bits, false);
 }

@@ -5,7 +5,8 @@
  */
 #pragma once
 
-#include "populate/build/build.h"
+#include "populate/build/plan.h"
+#include "populate/build/workplace.h"
 
 /* Blocks of a node that hold only zeros. */
 struct zero_run {
@@ -35,33 +36,36 @@ MUST_CHECK errcode_t zero_runs_join(struct zero_runs *all, struct zero_runs *lis
 void zero_runs_sort(struct zero_runs *list);
 
 /*
- * Of the runs that copy_files() found, for the format that it copied for: how many blocks would become holes that pay.
+ * Counts the blocks in copy_files()'s runs that would become worthwhile holes in the format that it copied for.
  * ENOMEM.
  */
-MUST_CHECK errcode_t zero_detection_count(const struct build *build, const struct zero_runs *zeros, uint64_t *blocks);
+MUST_CHECK errcode_t zero_detection_count(const struct plan *plan, const struct zero_runs *zeros, uint64_t *blocks);
 
 /*
  * The following make those zeros holes of the tree that pay, before anything is placed, so they leave neither free
  * extents nor gaps in the files. A hole pays if it adds no extent, because it is at the beginning or the end of a file
- * or beside a hole that the source has; another one, which cuts an extent in two, if it has least_hole_bytes of build.
- * All count the bytes in build->known_zero_bytes. Main thread only.
+ * or beside a hole that the source has; another one, which cuts an extent in two, if it has least_hole_bytes of
+ * `scanned`. All count the bytes in scanned->known_zero_bytes. Main thread only.
  */
 
-/* Those that copy_files() found; build's format must still be the one that it copied for. ENOMEM. */
-MUST_CHECK errcode_t zero_detection_apply(struct build *build, const struct zero_runs *zeros);
+/* Those that copy_files() found; the plan's format must still be the one that it copied for. ENOMEM. */
+MUST_CHECK errcode_t zero_detection_apply(const struct plan *plan, struct scanned *scanned,
+                                          const struct zero_runs *zeros);
 
 /*
- * Aligned pieces of at least ZERO_DETECTION_LONG_BYTES, for which only a few bytes of each piece are read. For build's
- * format, after size_choose(); another size may do then. Errors are those of reading, and ENOMEM.
+ * Aligned pieces of at least ZERO_DETECTION_LONG_BYTES, for which only a few bytes of each piece are read. For the
+ * plan's format, after size_choose(); another size may do then. Errors are those of reading, and ENOMEM.
  */
-MUST_CHECK errcode_t zero_detection_search_long(struct build *build);
+MUST_CHECK errcode_t zero_detection_search_long(const struct plan *plan, struct scanned *scanned,
+                                                const struct workplace *work);
 
-/* All there are, by reading everything: each cluster of build's format. Errors likewise. */
-MUST_CHECK errcode_t zero_detection_search(struct build *build);
+/* All there are, by reading everything: each cluster of the plan's format. Errors likewise. */
+MUST_CHECK errcode_t zero_detection_search(const struct plan *plan, struct scanned *scanned,
+                                           const struct workplace *work);
 
 /*
- * Of /usr, whose blocks of 1 KiB are zeros for 0.55 %, runs this long have 0.15 %, and those of 16 to 64 KiB 0.03 % in
- * as many runs: half the length would be twice the reads for a tenth of the gain.
+ * In /usr 0.55 % of the blocks of 1 KiB are zeros; runs this long have 0.15 %, and those of 16 to 64 KiB 0.03 % in as
+ * many runs: half the length would be twice the reads for a tenth of the gain.
  */
 #define ZERO_DETECTION_LONG_BYTES 65536u
 

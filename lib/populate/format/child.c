@@ -34,7 +34,7 @@ struct clocks {
 	char texts[CLOCKS][CLOCK_BYTES]; /* NAME=VALUE */
 };
 
-/* What a program says, up to its first MESSAGE_BYTES. */
+/* A program's message, up to its first MESSAGE_BYTES. */
 struct message {
 	char text[MESSAGE_BYTES];
 	size_t used_bytes;
@@ -212,8 +212,8 @@ static char *one_line(const struct child *child, const char *text)
 }
 
 /*
- * What the operating system refused the program, which tells it in the words of the user's locale; EINVAL: the program
- * itself refused what it was asked for.
+ * Finds the error of the operating system that the program reports in the user's locale; EINVAL: the program itself
+ * refused the request.
  */
 static errcode_t cause_of(const char *message)
 {

@@ -16,12 +16,12 @@ errcode_t filesystem_open_at(const char *path, uint64_t offset_bytes, int flags,
 	return fs_open(path, offset_bytes, flags | EXT2_FLAG_SKIP_MMP, fs);
 }
 
-errcode_t filesystem_open_image(const struct build *build, ext2_filsys *fs)
+errcode_t filesystem_open_image(const struct image_file *file, const struct workplace *work, ext2_filsys *fs)
 {
-	errcode_t error = filesystem_open_at(build->image_path, build->image.offset_bytes, EXT2_FLAG_RW, fs);
+	errcode_t error = filesystem_open_at(file->path, file->image.offset_bytes, EXT2_FLAG_RW, fs);
 
-	if (!error && build->options->has_epoch)
-		(*fs)->now = (time_t)populate_clock(build->options);
+	if (!error && work->options->has_epoch)
+		(*fs)->now = (time_t)populate_clock(work->options);
 	return error;
 }
 
@@ -99,25 +99,25 @@ static void find_quota_inodes(const struct ext2_super_block *super, uint32_t ino
 	inodes[QUOTA_OF_PROJECTS] = has_quota ? super->s_prj_quota_inum : 0;
 }
 
-static errcode_t read_lost_found(struct build *build)
+static errcode_t read_lost_found(struct filesystem *filesystem)
 {
 	struct ext2_inode_large inode = { 0 };
-	struct kept_directory *kept = &build->lost_found;
-	errcode_t error = find_lost_found(build->fs, &kept->ino);
+	struct kept_directory *kept = &filesystem->lost_found;
+	errcode_t error = find_lost_found(filesystem->fs, &kept->ino);
 
 	if (error || !kept->ino)
 		return error;
-	error = ext2fs_read_inode_full(build->fs, kept->ino, (struct ext2_inode *)&inode, sizeof(inode));
+	error = ext2fs_read_inode_full(filesystem->fs, kept->ino, (struct ext2_inode *)&inode, sizeof(inode));
 	kept->owners[QUOTA_OF_USERS] = inode_uid(inode);
 	kept->owners[QUOTA_OF_GROUPS] = inode_gid(inode);
 	kept->owners[QUOTA_OF_PROJECTS] = inode.i_projid;
-	return error ? error : owned_blocks(build->fs, kept->ino, &kept->blocks);
+	return error ? error : owned_blocks(filesystem->fs, kept->ino, &kept->blocks);
 }
 
-static errcode_t read_geometry(struct build *build)
+static errcode_t read_geometry(struct filesystem *filesystem)
 {
-	ext2_filsys fs = build->fs;
-	struct image_geometry *geometry = &build->geometry;
+	ext2_filsys fs = filesystem->fs;
+	struct image_geometry *geometry = &filesystem->geometry;
 
 	geometry->group_count = fs->group_desc_count;
 	geometry->inodes_per_group = fs->super->s_inodes_per_group;
@@ -131,14 +131,8 @@ static errcode_t read_geometry(struct build *build)
 		geometry->inodes_uninit[group] =
 			ext2fs_has_group_desc_csum(fs) && ext2fs_bg_flags_test(fs, group, EXT2_BG_INODE_UNINIT);
 	}
-	find_quota_inodes(fs->super, build->quota_inodes);
-	build->has_mmp = ext2fs_has_feature_mmp(fs->super);
-	errcode_t error = ondisk_format_read(fs->super, &build->format);
-
-	if (error)
-		return error;
-	image_sink_init(&build->image_sink, &build->image, build->format.block_bytes);
-	build->sink = &build->image_sink.sink;
+	find_quota_inodes(fs->super, filesystem->quota_inodes);
+	filesystem->has_mmp = ext2fs_has_feature_mmp(fs->super);
 	return 0;
 }
 
@@ -164,48 +158,49 @@ static int free_block(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical, blk64
 	return freeing->error ? BLOCK_ABORT : 0;
 }
 
-static errcode_t free_blocks_of(const struct build *build, ext2_ino_t ino)
+static errcode_t free_blocks_of(const struct filesystem *filesystem, ext2_ino_t ino)
 {
-	struct freeing freeing = { .worker = build->workers[0] };
-	errcode_t error =
-		FS_ERROR_OF(ext2fs_block_iterate3(build->fs, ino, BLOCK_FLAG_READ_ONLY, NULL, free_block, &freeing));
+	struct freeing freeing = { .worker = filesystem->workers[0] };
+	errcode_t error = FS_ERROR_OF(
+		ext2fs_block_iterate3(filesystem->fs, ino, BLOCK_FLAG_READ_ONLY, NULL, free_block, &freeing));
 
 	return freeing.error ? freeing.error : error;
 }
 
-static errcode_t free_replaced(struct build *build)
+static errcode_t free_replaced(struct filesystem *filesystem, const struct scanned *source)
 {
-	errcode_t error = free_blocks_of(build, EXT2_ROOT_INO);
+	errcode_t error = free_blocks_of(filesystem, EXT2_ROOT_INO);
 
 	for (int type = 0; !error && type < QUOTA_TYPES; type++)
-		if (build->quota_inodes[type])
-			error = free_blocks_of(build, build->quota_inodes[type]);
-	if (!error && build->lost_found.ino && build->tree_has_lost_found) {
-		error = free_blocks_of(build, build->lost_found.ino);
+		if (filesystem->quota_inodes[type])
+			error = free_blocks_of(filesystem, filesystem->quota_inodes[type]);
+	if (!error && filesystem->lost_found.ino && source->has_lost_found) {
+		error = free_blocks_of(filesystem, filesystem->lost_found.ino);
 		if (!error)
-			error = ext2mb_inode_free(build->workers[0], build->lost_found.ino, 1);
-		build->lost_found = (struct kept_directory){ 0 };
+			error = ext2mb_inode_free(filesystem->workers[0], filesystem->lost_found.ino, 1);
+		filesystem->lost_found = (struct kept_directory){ 0 };
 	}
-	return error ? error : ext2mb_commit(build->mb);
+	return error ? error : ext2mb_commit(filesystem->mb);
 }
 
 /* With a bad block in those, e2fsck finds errors in what mke2fs (1.47.0) leaves, whatever fills it. */
-static errcode_t new_filesystem_problem(const struct build *build, errcode_t error)
+static errcode_t new_filesystem_problem(const struct workplace *work, errcode_t error)
 {
 	if (error == EXT2MB_ET_CORRUPT_GROUP)
-		return problem_set_reason(build->problem, error, build->options->image, "cannot use the new filesystem",
+		return problem_set_reason(work->problem, error, work->options->image, "cannot use the new filesystem",
 		                          "mke2fs has left it damaged, as it does if one of the blocks reserved for "
 		                          "descriptors is bad; -O ^resize_inode reserves none");
-	return build_result(build, error, "cannot use the new filesystem");
+	return workplace_result(work, error, "cannot use the new filesystem");
 }
 
 /* Without a value, mke2fs chooses the owner. */
-static errcode_t read_root_owner(struct build *build)
+static errcode_t read_root_owner(const struct filesystem *filesystem, const struct scanned *source,
+                                 const struct workplace *work)
 {
-	const char *extended = build->options->extended;
-	struct tree_node *root = &build->tree->nodes[TREE_ROOT];
+	const char *extended = work->options->extended;
+	struct tree_node *root = &source->tree->nodes[TREE_ROOT];
 	struct ext2_inode inode;
-	errcode_t error = ext2fs_read_inode(build->fs, EXT2_ROOT_INO, &inode);
+	errcode_t error = ext2fs_read_inode(filesystem->fs, EXT2_ROOT_INO, &inode);
 
 	if (error)
 		return error;
@@ -216,52 +211,51 @@ static errcode_t read_root_owner(struct build *build)
 	return 0;
 }
 
-errcode_t filesystem_open(struct build *build)
+errcode_t filesystem_open(const struct image_file *file, const struct workplace *work, struct filesystem *filesystem)
 {
-	unsigned int workers = pool_workers(build->pool);
-	errcode_t error = filesystem_open_image(build, &build->fs);
+	unsigned int workers = filesystem->worker_count = pool_workers(work->pool);
+	errcode_t error = filesystem_open_image(file, work, &filesystem->fs);
 
 	if (error)
-		return problem_set(build->problem, error, build->options->image, "cannot open the new filesystem");
-	error = ext2mb_open(build->fs, NULL, &build->mb);
-	build->workers = error ? NULL : calloc(workers, sizeof(struct ext2mb_worker *));
-	if (!error && !build->workers)
+		return problem_set(work->problem, error, work->options->image, "cannot open the new filesystem");
+	error = ext2mb_open(filesystem->fs, NULL, &filesystem->mb);
+	filesystem->workers = error ? NULL : calloc(workers, sizeof(struct ext2mb_worker *));
+	if (!error && !filesystem->workers)
 		error = ENOMEM;
 	for (unsigned int worker = 0; !error && worker < workers; worker++)
-		error = ext2mb_worker_open(build->mb, &build->workers[worker]);
+		error = ext2mb_worker_open(filesystem->mb, &filesystem->workers[worker]);
 	if (!error)
-		error = read_geometry(build);
+		error = read_geometry(filesystem);
 	if (!error)
-		error = read_lost_found(build);
-	return new_filesystem_problem(build, error);
+		error = read_lost_found(filesystem);
+	return new_filesystem_problem(work, error);
 }
 
-errcode_t filesystem_empty(struct build *build)
+errcode_t filesystem_empty(struct filesystem *filesystem, const struct scanned *source, const struct workplace *work)
 {
-	errcode_t error = read_root_owner(build);
+	errcode_t error = read_root_owner(filesystem, source, work);
 
 	if (!error)
-		error = free_replaced(build);
-	return new_filesystem_problem(build, error);
+		error = free_replaced(filesystem, source);
+	return new_filesystem_problem(work, error);
 }
 
-static void close_allocator(struct build *build)
+static void close_allocator(struct filesystem *filesystem)
 {
-	for (unsigned int worker = 0; build->workers && worker < pool_workers(build->pool); worker++)
-		if (build->workers[worker])
-			ext2mb_worker_close(build->workers[worker]);
-	free(TAKE(build->workers));
-	if (build->mb)
-		ext2mb_close(TAKE(build->mb));
-	free(TAKE(build->geometry.inode_tables));
-	free(TAKE(build->geometry.inodes_uninit));
+	for (unsigned int worker = 0; filesystem->workers && worker < filesystem->worker_count; worker++)
+		if (filesystem->workers[worker])
+			ext2mb_worker_close(filesystem->workers[worker]);
+	free(TAKE(filesystem->workers));
+	if (filesystem->mb)
+		ext2mb_close(TAKE(filesystem->mb));
+	free(TAKE(filesystem->geometry.inode_tables));
+	free(TAKE(filesystem->geometry.inodes_uninit));
 }
 
 /* Sets the features that the content needs, as the kernel does when they are first used. */
-static void set_features(struct build *build)
+static void set_features(const struct filesystem *filesystem, const struct tree *tree)
 {
-	struct ext2_super_block *super = build->fs->super;
-	const struct tree *tree = build->tree;
+	struct ext2_super_block *super = filesystem->fs->super;
 
 	if (tree->xattr_set_count > 1)
 		ext2fs_set_feature_xattr(super);
@@ -270,34 +264,36 @@ static void set_features(struct build *build)
 			ext2fs_set_feature_large_file(super);
 }
 
-errcode_t filesystem_finish(struct build *build)
+errcode_t filesystem_finish(struct filesystem *filesystem, const struct tree *tree, bool in_place,
+                            const struct workplace *work)
 {
-	set_features(build);
-	errcode_t error = ext2mb_sync(build->mb);
+	set_features(filesystem, tree);
+	errcode_t error = ext2mb_sync(filesystem->mb);
 
-	close_allocator(build);
+	close_allocator(filesystem);
 	if (!error) {
-		ext2fs_mark_super_dirty(build->fs);
+		ext2fs_mark_super_dirty(filesystem->fs);
 		/* libext2fs writes only what differs from what it once read; on a device, that has been overwritten. */
-		ext2fs_free_mem(&build->fs->orig_super);
+		ext2fs_free_mem(&filesystem->fs->orig_super);
 		/* A device gets its superblock when all else is on it; for a file output_finish() waits, once. */
-		error = ext2fs_flush2(build->fs, build->in_place ? 0 : EXT2_FLAG_FLUSH_NO_SYNC);
+		error = ext2fs_flush2(filesystem->fs, in_place ? 0 : EXT2_FLAG_FLUSH_NO_SYNC);
 	}
-	ext2fs_free(TAKE(build->fs));
-	return build_result(build, error, "cannot write the filesystem's state");
+	ext2fs_free(TAKE(filesystem->fs));
+	return workplace_result(work, error, "cannot write the filesystem's state");
 }
 
-errcode_t filesystem_run(const struct build *build, const char *const *arguments, const char *action)
+errcode_t filesystem_run(const struct image_file *file, const struct workplace *work, const char *const *arguments,
+                         const char *action)
 {
 	const struct child child = {
 		.arguments = arguments,
-		.path = build->image_path,
-		.image_path = build->options->image,
-		.has_epoch = build->options->has_epoch,
-		.epoch = populate_clock(build->options),
+		.path = file->path,
+		.image_path = work->options->image,
+		.has_epoch = work->options->has_epoch,
+		.epoch = populate_clock(work->options),
 	};
 
-	return child_run(&child, action, build->problem);
+	return child_run(&child, action, work->problem);
 }
 
 static errcode_t rewrite_mmp(ext2_filsys fs, const struct populate_options *options)
@@ -321,23 +317,24 @@ static errcode_t rewrite_mmp(ext2_filsys fs, const struct populate_options *opti
 	return error ? error : io_channel_flush(fs->io);
 }
 
-errcode_t filesystem_reset_mmp(const struct build *build)
+errcode_t filesystem_reset_mmp(const struct filesystem *filesystem, const struct image_file *file,
+                               const struct workplace *work)
 {
 	ext2_filsys fs;
 
-	if (!build->has_mmp)
+	if (!filesystem->has_mmp)
 		return 0;
-	errcode_t error = filesystem_open_image(build, &fs);
+	errcode_t error = filesystem_open_image(file, work, &fs);
 	if (!error) {
-		error = rewrite_mmp(fs, build->options);
+		error = rewrite_mmp(fs, work->options);
 		ext2fs_free(fs);
 	}
-	return build_result(build, error, "cannot reset its MMP block");
+	return workplace_result(work, error, "cannot reset its MMP block");
 }
 
-void filesystem_close(struct build *build)
+void filesystem_close(struct filesystem *filesystem)
 {
-	close_allocator(build);
-	if (build->fs)
-		ext2fs_free(TAKE(build->fs));
+	close_allocator(filesystem);
+	if (filesystem->fs)
+		ext2fs_free(TAKE(filesystem->fs));
 }

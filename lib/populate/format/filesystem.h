@@ -5,9 +5,13 @@
  */
 #pragma once
 
-#include "populate/build/build.h"
+#include "ondisk/format.h"
+#include "populate/build/image_sink.h"
+#include "populate/build/open_filesystem.h"
+#include "populate/build/scanned.h"
+#include "populate/build/workplace.h"
 
-/* What choosing a size needs to know. */
+/* Room of a filesystem, for choosing a size. */
 struct filesystem_room {
 	struct ondisk_format format;
 	uint64_t blocks;
@@ -26,32 +30,38 @@ struct filesystem_room {
 MUST_CHECK errcode_t filesystem_look(const char *path, uint64_t offset_bytes, const char *image_path,
                                      struct filesystem_room *room, struct problem *problem);
 
-/* Opens it for building: fills all that build has of it. Nothing of the image changes. */
-MUST_CHECK errcode_t filesystem_open(struct build *build);
+/* Opens it for building; *filesystem is all 0, or was closed. Nothing of the image changes. */
+MUST_CHECK errcode_t filesystem_open(const struct image_file *file, const struct workplace *work,
+                                     struct filesystem *filesystem);
 
 /*
- * Frees what the tree replaces of mke2fs's own: the blocks of the root directory, which is built anew, and lost+found,
- * if the tree brings one. The tree's root gets the owner that mke2fs gave it, where -E root_owner says so.
+ * Frees what is made anew of mke2fs's own: the blocks of the root directory and of quota files (quota_write()), and
+ * lost+found, if the tree brings one. The tree's root gets the owner that mke2fs gave it, where -E root_owner says so.
  */
-MUST_CHECK errcode_t filesystem_empty(struct build *build);
+MUST_CHECK errcode_t filesystem_empty(struct filesystem *filesystem, const struct scanned *source,
+                                      const struct workplace *work);
 
 /* Opens the one that begins there; flags besides those that are always set. The caller frees it with ext2fs_free(). */
 MUST_CHECK errcode_t filesystem_open_at(const char *path, uint64_t offset_bytes, int flags, ext2_filsys *fs);
 
 /* Opens the image, for writing; the caller frees it with ext2fs_free(). *fs is NULL after an error. */
-MUST_CHECK errcode_t filesystem_open_image(const struct build *build, ext2_filsys *fs);
+MUST_CHECK errcode_t filesystem_open_image(const struct image_file *file, const struct workplace *work,
+                                           ext2_filsys *fs);
 
 /* Runs a program of e2fsprogs on the closed filesystem; arguments and action as for child_run(). */
-MUST_CHECK errcode_t filesystem_run(const struct build *build, const char *const *arguments, const char *action);
+MUST_CHECK errcode_t filesystem_run(const struct image_file *file, const struct workplace *work,
+                                    const char *const *arguments, const char *action);
 
-/* Writes bitmaps, descriptors, and the superblock last; closes. */
-MUST_CHECK errcode_t filesystem_finish(struct build *build);
+/* Sets the features that the tree needs; writes bitmaps, descriptors, and the superblock last; closes. */
+MUST_CHECK errcode_t filesystem_finish(struct filesystem *filesystem, const struct tree *tree, bool in_place,
+                                       const struct workplace *work);
 
 /*
  * After all else, quota included: in the block that guards against multiple mounts (feature mmp) there is neither the
  * host's name nor the temporary file's, nor, with SOURCE_DATE_EPOCH, the time of the build.
  */
-MUST_CHECK errcode_t filesystem_reset_mmp(const struct build *build);
+MUST_CHECK errcode_t filesystem_reset_mmp(const struct filesystem *filesystem, const struct image_file *file,
+                                          const struct workplace *work);
 
 /* Closes without writing, after a failure; does nothing if it is not open. */
-void filesystem_close(struct build *build);
+void filesystem_close(struct filesystem *filesystem);

@@ -107,7 +107,7 @@ errcode_t mke2fs_run(const struct mke2fs_run *run, struct problem *problem)
 	arguments[next++] = "mke2fs";
 	for (size_t option = 0; option < count; option++)
 		arguments[next++] = options->mke2fs[option];
-	/* Of an empty file it would find all blocks bad, and badblocks(8) knows no offset. */
+	/* In an empty file it would find all blocks bad, and badblocks(8) has no offset. */
 	if (run->is_device && !run->offset_bytes && options->bad_block_checks > 0)
 		arguments[next++] = options->bad_block_checks > 1 ? "-cc" : "-c";
 	arguments[next++] = options->mke2fs_output ? "-v" : "-q";

@@ -25,7 +25,7 @@ MUST_CHECK errcode_t mke2fs_run(const struct mke2fs_run *run, struct problem *pr
  */
 bool extended_has(const char *list, const char *name);
 
-/* What follows the = of the last option of this name, "" without one. The caller frees it. ENOMEM. */
+/* Returns the text after the = of the last option of this name, "" without one. The caller frees it. ENOMEM. */
 MUST_CHECK errcode_t extended_value(const char *list, const char *name, char **ret);
 
 /* The list without the options of this name. The caller frees it. ENOMEM. */

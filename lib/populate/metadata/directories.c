@@ -25,11 +25,11 @@ static uint8_t file_type(uint16_t mode)
 static struct directory_name entry_name(const void *context, uint32_t entry)
 {
 	const struct directory_view *view = context;
-	const struct tree_node *directory = build_node(view->build, view->node);
+	const struct tree_node *directory = plan_node(view->plan, view->node);
 
 	if (view->has_lost_found && entry-- == 0)
 		return (struct directory_name){ lost_found_name, sizeof(lost_found_name) - 1 };
-	const struct tree_node *child = build_node(view->build, directory->first_child + entry);
+	const struct tree_node *child = plan_node(view->plan, directory->first_child + entry);
 
 	return (struct directory_name){ child->name, child->name_bytes };
 }
@@ -37,70 +37,70 @@ static struct directory_name entry_name(const void *context, uint32_t entry)
 static struct directory_target entry_target(const void *context, uint32_t entry)
 {
 	const struct directory_view *view = context;
-	const struct build *build = view->build;
+	const struct plan *plan = view->plan;
 
 	if (view->has_lost_found && entry-- == 0)
-		return (struct directory_target){ build->lost_found.ino, EXT2_FT_DIR };
-	uint32_t child = build_node(build, view->node)->first_child + entry;
+		return (struct directory_target){ plan->lost_found, EXT2_FT_DIR };
+	uint32_t child = plan_node(plan, view->node)->first_child + entry;
 
-	return (struct directory_target){ build->placements[child].ino, file_type(build_node(build, child)->mode) };
+	return (struct directory_target){ plan->placements[child].ino, file_type(plan_node(plan, child)->mode) };
 }
 
 static void expect_entry(const void *context, uint32_t entry, bool is_close)
 {
 	const struct directory_view *view = context;
-	const struct build *build = view->build;
+	const struct plan *plan = view->plan;
 
 	if (view->has_lost_found && entry-- == 0)
 		return;
-	uint32_t child = build_node(build, view->node)->first_child + entry;
+	uint32_t child = plan_node(plan, view->node)->first_child + entry;
 
 	if (is_close) {
-		__builtin_prefetch(build_node(build, child)->name);
+		__builtin_prefetch(plan_node(plan, child)->name);
 		return;
 	}
-	__builtin_prefetch(build_node(build, child));
-	__builtin_prefetch(&build->placements[child]);
+	__builtin_prefetch(plan_node(plan, child));
+	__builtin_prefetch(&plan->placements[child]);
 }
 
-struct directory_source directory_view_open(struct directory_view *view, const struct build *build, uint32_t node)
+struct directory_source directory_view_open(struct directory_view *view, const struct plan *plan, uint32_t node)
 {
 	*view = (struct directory_view){
-		.build = build,
+		.plan = plan,
 		.node = node,
-		.has_lost_found = node == TREE_ROOT && !build->tree_has_lost_found,
+		.has_lost_found = node == TREE_ROOT && !plan->source->has_lost_found,
 	};
 	return (struct directory_source){
 		.context = view,
-		.count = build_node(build, node)->child_count + view->has_lost_found,
+		.count = plan_node(plan, node)->child_count + view->has_lost_found,
 		.name = entry_name,
 		.target = entry_target,
 		.expect = expect_entry,
-		.is_casefolded = build->placements[node].is_casefolded,
+		.is_casefolded = plan->placements[node].is_casefolded,
 	};
 }
 
 struct writing {
-	struct build *build;
+	const struct plan *plan;
 	struct run_writer *writers; /* one for each worker */
 };
 
 /* Writes a whole file. */
-static errcode_t write_file(const struct build *build, struct run_writer *writer, uint32_t node, const void *bytes,
+static errcode_t write_file(const struct plan *plan, struct run_writer *writer, uint32_t node, const void *bytes,
                             size_t byte_count)
 {
 	struct file_extent single;
 	uint32_t count;
-	const struct file_extent *extents = placement_extents(&build->placements[node], &single, &count);
+	const struct file_extent *extents = placement_extents(&plan->placements[node], &single, &count);
 
 	return run_writer_copy(writer, extents, count, bytes, byte_count);
 }
 
-static errcode_t write_directory(const struct build *build, struct run_writer *writer, uint32_t node,
+static errcode_t write_directory(const struct plan *plan, struct run_writer *writer, uint32_t node,
                                  const struct directory_job *job)
 {
-	const struct placement *placement = &build->placements[node];
-	size_t size_bytes = (size_t)placement->blocks << build->format.block_bits;
+	const struct placement *placement = &plan->placements[node];
+	size_t size_bytes = (size_t)placement->blocks << plan->format.block_bits;
 	bool in_place = !placement->has_extent_map && size_bytes <= RUN_WRITER_BYTES;
 	struct directory_view view;
 	SCOPE_FREE void *own = NULL;
@@ -114,27 +114,28 @@ static errcode_t write_directory(const struct build *build, struct run_writer *w
 		bytes = own = malloc(size_bytes);
 	if (error || !bytes)
 		return error ? error : ENOMEM;
-	const struct directory_source source = directory_view_open(&view, build, node);
+	const struct directory_source source = directory_view_open(&view, plan, node);
 
-	error = directory_build(&build->format, &source, job->layout, placement->blocks, placement->ino,
-	                        build->placements[build_node(build, node)->parent].ino, 0, bytes);
+	error = directory_build(&plan->format, &source, job->layout, placement->blocks, placement->ino,
+	                        plan->placements[plan_node(plan, node)->parent].ino, 0, bytes);
 	if (error || in_place)
 		return error;
-	return write_file(build, writer, node, bytes, size_bytes);
+	return write_file(plan, writer, node, bytes, size_bytes);
 }
 
-static errcode_t write_long_symlinks(const struct build *build, struct run_writer *writer, struct node_range nodes,
+static errcode_t write_long_symlinks(const struct plan *plan, struct run_writer *writer, struct node_range nodes,
                                      struct problem *problem)
 {
 	for (uint32_t node = nodes.first; node < nodes.end; node++) {
-		const struct tree_node *source = build_node(build, node);
+		const struct tree_node *source = plan_node(plan, node);
 
-		if (!S_ISLNK(source->mode) || !build->placements[node].blocks || tree_node_is_link(build->tree, node))
+		if (!S_ISLNK(source->mode) || !plan->placements[node].blocks ||
+		    tree_node_is_link(plan->source->tree, node))
 			continue;
-		errcode_t error = write_file(build, writer, node, source->target, source->size_bytes);
+		errcode_t error = write_file(plan, writer, node, source->target, source->size_bytes);
 
 		if (error)
-			return problem_set(problem, error, build->options->image, "cannot write");
+			return problem_set(problem, error, plan->options->image, "cannot write");
 	}
 	return 0;
 }
@@ -143,40 +144,40 @@ static errcode_t write_long_symlinks(const struct build *build, struct run_write
 static errcode_t write_task(void *context, unsigned int worker, size_t task, struct problem *problem)
 {
 	const struct writing *writing = context;
-	const struct build *build = writing->build;
+	const struct plan *plan = writing->plan;
 	struct run_writer *writer = &writing->writers[worker];
 
 	if (interrupt_pending())
 		return EINTR;
-	if (task >= build->directory_count)
-		return write_long_symlinks(build, writer, build_task_nodes(build, task - build->directory_count),
+	if (task >= plan->directory_count)
+		return write_long_symlinks(plan, writer, node_task(plan->source->tree, task - plan->directory_count),
 		                           problem);
-	const struct directory_job *job = &build->directories[task];
+	const struct directory_job *job = &plan->directories[task];
 
-	if (!build->placements[job->node].blocks)
+	if (!plan->placements[job->node].blocks)
 		return 0;
-	errcode_t error = write_directory(build, writer, job->node, job);
+	errcode_t error = write_directory(plan, writer, job->node, job);
 
 	/* Not the directory's: what could not be written may be an earlier one's, which was gathered. */
-	return error ? problem_set(problem, error, build->options->image, "cannot write") : 0;
+	return error ? problem_set(problem, error, plan->options->image, "cannot write") : 0;
 }
 
-errcode_t directories_write(struct build *build)
+errcode_t directories_write(const struct plan *plan, struct sink *sink, const struct workplace *work)
 {
-	unsigned int workers = pool_workers(build->pool);
+	unsigned int workers = pool_workers(work->pool);
 	SCOPE_FREE struct run_writer *writers = calloc(workers, sizeof(*writers));
-	struct writing writing = { build, writers };
+	struct writing writing = { plan, writers };
 	errcode_t error = writers ? 0 : ENOMEM;
 
 	for (unsigned int worker = 0; writers && worker < workers; worker++)
-		writers[worker] = run_writer_create(build->sink);
+		writers[worker] = run_writer_create(sink);
 	if (!error)
-		error = pool_run(build->pool, build->directory_count + build_task_count(build), write_task, &writing,
-		                 build->problem);
+		error = pool_run(work->pool, plan->directory_count + node_task_count(plan->source->tree), write_task,
+		                 &writing, work->problem);
 	for (unsigned int worker = 0; writers && worker < workers; worker++) {
 		if (!error)
-			error = build_result(build, run_writer_flush(&writers[worker]), "cannot write");
+			error = workplace_result(work, run_writer_flush(&writers[worker]), "cannot write");
 		run_writer_free(&writers[worker]);
 	}
-	return build_result(build, error, "cannot write directories");
+	return workplace_result(work, error, "cannot write directories");
 }

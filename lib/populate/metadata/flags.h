@@ -6,16 +6,16 @@
  */
 #pragma once
 
-#include "populate/build/build.h"
+#include "populate/build/plan.h"
 
 /* Must the file itself be asked, and has not been yet? */
-bool flags_are_missing(const struct build *build, uint32_t node);
+bool flags_are_missing(const struct plan *plan, uint32_t node);
 
 /* Notes the answer of content_reader_flags(), or FILE_FLAGS_UNREAD. For the task that has the node. */
-void flags_note(const struct build *build, uint32_t node, uint32_t flags);
+void flags_note(const struct plan *plan, uint32_t node, uint32_t flags);
 
-/* What the inode gets. */
-uint32_t flags_of(const struct build *build, uint32_t node);
+/* The flags of a node's inode. */
+uint32_t flags_of(const struct plan *plan, uint32_t node);
 
 /* How many nodes something was left out of, and the first of them. */
 struct flags_left_out {
@@ -32,9 +32,8 @@ struct flags_lost {
 };
 
 /* Counts what a node's inode, of that value, does not get, once that is known. Each worker counts by itself. */
-void flags_count_lost(const struct build *build, uint32_t node, const struct inode_value *value,
-                      struct flags_lost *lost);
+void flags_count_lost(const struct plan *plan, uint32_t node, const struct inode_value *value, struct flags_lost *lost);
 void flags_join_lost(struct flags_lost *all, const struct flags_lost *more);
 
 /* Adds warnings of it, if there is any. Main thread; ENOMEM. */
-MUST_CHECK errcode_t flags_warn(const struct build *build, const struct flags_lost *lost, struct warnings *warnings);
+MUST_CHECK errcode_t flags_warn(const struct plan *plan, const struct flags_lost *lost, struct warnings *warnings);

@@ -19,25 +19,27 @@ struct counts {
 	uint64_t flagged_files;
 };
 
-/* What each worker has of its own. */
+/* State of each worker. */
 struct inode_worker {
 	struct counts counts;
 	struct flags_lost lost;
 	struct quota_usage usage;
 	struct content_reader *reader; /* of inline content, and of files that have not been opened yet */
-	/* Of the inode being written: */
+	/* State of the inode being written: */
 	uint8_t *inline_data; /* with the feature inline_data */
 	uint8_t *xattr_area;  /* its xattrs, with inline data after them */
 };
 
 struct sealing {
-	struct build *build;
+	const struct plan *plan;
+	const struct filesystem *filesystem;
+	struct sink *sink;
 	struct inode_worker *workers;
 };
 
-static struct inode_time time_of(const struct build *build, struct tree_time time)
+static struct inode_time time_of(const struct plan *plan, struct tree_time time)
 {
-	const struct tree_time stored = populate_time(build->options, time);
+	const struct tree_time stored = populate_time(plan->options, time);
 
 	return (struct inode_time){ .seconds = stored.seconds, .nanoseconds = stored.nanoseconds };
 }
@@ -46,62 +48,62 @@ static struct inode_time time_of(const struct build *build, struct tree_time tim
  * Times that the source does not have equal mtime. Unless asked for, so do all: they differ from copy to copy of a
  * source, and the image may not depend on them.
  */
-static void describe_times(const struct build *build, const struct tree_node *source, struct inode_value *value)
+static void describe_times(const struct plan *plan, const struct tree_node *source, struct inode_value *value)
 {
 	const struct tree_detail *detail =
-		build->options->all_times ? tree_detail(build->tree, source) : &tree_no_detail;
+		plan->options->all_times ? tree_detail(plan->source->tree, source) : &tree_no_detail;
 	const struct tree_time mtime = { source->mtime_seconds, source->mtime_nanoseconds, true };
 
-	value->mtime = time_of(build, mtime);
-	value->atime = time_of(build, detail->atime.is_known ? detail->atime : mtime);
-	value->ctime = time_of(build, detail->ctime.is_known ? detail->ctime : mtime);
-	value->crtime = time_of(build, detail->crtime.is_known ? detail->crtime : mtime);
+	value->mtime = time_of(plan, mtime);
+	value->atime = time_of(plan, detail->atime.is_known ? detail->atime : mtime);
+	value->ctime = time_of(plan, detail->ctime.is_known ? detail->ctime : mtime);
+	value->crtime = time_of(plan, detail->crtime.is_known ? detail->crtime : mtime);
 }
 
 /* Clusters that the mapped blocks take. */
-static uint64_t mapped_clusters(const struct build *build, uint32_t node)
+static uint64_t mapped_clusters(const struct plan *plan, uint32_t node)
 {
 	struct file_extent single;
 	uint32_t count;
-	const struct file_extent *extents = placement_extents(&build->placements[node], &single, &count);
+	const struct file_extent *extents = placement_extents(&plan->placements[node], &single, &count);
 	uint64_t clusters = 0;
 
-	if (!build->format.cluster_bits)
-		return build->placements[node].blocks;
+	if (!plan->format.cluster_bits)
+		return plan->placements[node].blocks;
 	for (uint32_t extent = 0; extent < count; extent++)
-		clusters += build_clusters(build, extents[extent].count);
+		clusters += plan_clusters(plan, extents[extent].count);
 	return clusters;
 }
 
-static uint32_t links_of(const struct build *build, uint32_t node)
+static uint32_t links_of(const struct plan *plan, uint32_t node)
 {
 	/* mke2fs's lost+found is one more subdirectory of the root. */
-	return build_node(build, node)->links + (node == TREE_ROOT && build->lost_found.ino);
+	return plan_node(plan, node)->links + (node == TREE_ROOT && plan->lost_found);
 }
 
-void inodes_describe(const struct build *build, uint32_t node, struct inode_value *value)
+void inodes_describe(const struct plan *plan, uint32_t node, struct inode_value *value)
 {
-	const struct tree_node *source = build_node(build, node);
+	const struct tree_node *source = plan_node(plan, node);
 
 	*value = (struct inode_value){
 		.mode = source->mode,
 		.uid = source->uid,
 		.gid = source->gid,
-		.links = links_of(build, node),
-		.xattr_block = xattrs_block_of(build, node),
-		.project = build_project(build, node),
-		.flags = flags_of(build, node) | (build->placements[node].is_casefolded ? EXT4_CASEFOLD_FL : 0) |
-		         (build_project_is_inherited(build, node) ? EXT4_PROJINHERIT_FL : 0),
+		.links = links_of(plan, node),
+		.xattr_block = xattrs_block_of(plan, node),
+		.project = plan_project(plan, node),
+		.flags = flags_of(plan, node) | (plan->placements[node].is_casefolded ? EXT4_CASEFOLD_FL : 0) |
+		         (plan_project_is_inherited(plan, node) ? EXT4_PROJINHERIT_FL : 0),
 	};
-	describe_times(build, source, value);
+	describe_times(plan, source, value);
 }
 
 /* Fills in what depends on the type. */
-static errcode_t describe_content(const struct build *build, uint32_t node, struct inode_value *value,
+static errcode_t describe_content(const struct plan *plan, struct sink *sink, uint32_t node, struct inode_value *value,
                                   uint64_t *map_blocks)
 {
-	const struct tree_node *source = build_node(build, node);
-	const struct placement *placement = &build->placements[node];
+	const struct tree_node *source = plan_node(plan, node);
+	const struct placement *placement = &plan->placements[node];
 	bool has_map = true;
 
 	switch (source->mode & S_IFMT) {
@@ -109,8 +111,8 @@ static errcode_t describe_content(const struct build *build, uint32_t node, stru
 		value->size_bytes = source->size_bytes;
 		break;
 	case S_IFDIR:
-		value->size_bytes = (uint64_t)placement->blocks << build->format.block_bits;
-		if (build->directories[build_first_directory(build, node)].layout)
+		value->size_bytes = (uint64_t)placement->blocks << plan->format.block_bits;
+		if (plan->directories[plan_first_directory(plan, node)].layout)
 			value->flags |= EXT2_INDEX_FL;
 		break;
 	case S_IFLNK:
@@ -130,7 +132,7 @@ static errcode_t describe_content(const struct build *build, uint32_t node, stru
 	}
 	if (!has_map)
 		return 0;
-	if (build->format.extents)
+	if (plan->format.extents)
 		value->flags |= EXT4_EXTENTS_FL;
 	struct file_extent single;
 	uint32_t count;
@@ -138,129 +140,130 @@ static errcode_t describe_content(const struct build *build, uint32_t node, stru
 	const struct extent_map *map = placement->has_extent_map ? placement->map : NULL;
 
 	*map_blocks = map ? map->map_block_count : 0;
-	return build_write_map(build, placement->ino, extents, count, map, value);
+	return plan_write_map(plan, sink, placement->ino, extents, count, map, value);
 }
 
 /* Empty files, and large ones, which are copied in slices. */
-static errcode_t ask_for_flags(const struct build *build, uint32_t node, struct inode_worker *own,
+static errcode_t ask_for_flags(const struct plan *plan, uint32_t node, struct inode_worker *own,
                                struct problem *problem)
 {
-	if (!flags_are_missing(build, node))
+	if (!flags_are_missing(plan, node))
 		return 0;
 	errcode_t error = content_reader_open(own->reader, node, problem);
 
 	/* An empty file that may not be read is no reason to fail. */
 	if (error == EACCES || error == EPERM) {
 		problem_clear(problem);
-		flags_note(build, node, FILE_FLAGS_UNREAD);
+		flags_note(plan, node, FILE_FLAGS_UNREAD);
 		return 0;
 	}
 	if (!error)
-		flags_note(build, node, content_reader_flags(own->reader));
+		flags_note(plan, node, content_reader_flags(own->reader));
 	return error;
 }
 
-static errcode_t read_inline_file(const struct build *build, uint32_t node, struct inode_worker *own,
+static errcode_t read_inline_file(const struct plan *plan, uint32_t node, struct inode_worker *own,
                                   struct problem *problem)
 {
 	errcode_t error = content_reader_open(own->reader, node, problem);
 
-	if (!error && flags_are_missing(build, node))
-		flags_note(build, node, content_reader_flags(own->reader));
+	if (!error && flags_are_missing(plan, node))
+		flags_note(plan, node, content_reader_flags(own->reader));
 	return error ? error :
-	               content_reader_read(own->reader, own->inline_data, build_node(build, node)->size_bytes, 0,
+	               content_reader_read(own->reader, own->inline_data, plan_node(plan, node)->size_bytes, 0,
 	                                   problem);
 }
 
-static errcode_t build_inline_directory(const struct build *build, uint32_t node, struct inode_worker *own,
+static errcode_t build_inline_directory(const struct plan *plan, uint32_t node, struct inode_worker *own,
                                         uint32_t room_bytes, uint32_t *bytes)
 {
 	struct directory_view view;
-	const struct directory_source source = directory_view_open(&view, build, node);
+	const struct directory_source source = directory_view_open(&view, plan, node);
 
 	*bytes = directory_inline_bytes(&source, room_bytes);
-	return directory_build_inline(&build->format, &source, build->placements[build_node(build, node)->parent].ino,
+	return directory_build_inline(&plan->format, &source, plan->placements[plan_node(plan, node)->parent].ino,
 	                              own->inline_data, *bytes);
 }
 
 /* *area NULL: the inode has no xattrs in it. */
-static errcode_t find_xattr_area(const struct build *build, uint32_t node, const struct inode_worker *own,
+static errcode_t find_xattr_area(const struct plan *plan, uint32_t node, const struct inode_worker *own,
                                  const void **area)
 {
-	uint32_t set = build_node(build, node)->xattrs;
-	const struct xattr_store *xattrs = &build->xattrs[set];
+	uint32_t set = plan_node(plan, node)->xattrs;
+	const struct xattr_store *xattrs = &plan->xattrs.stores[set];
 
 	*area = xattrs->inode_area;
 	if (*area || !xattrs->layout.in_inode)
 		return 0;
 	*area = own->xattr_area;
-	return xattrs_encode(build, set, own->xattr_area);
+	return xattrs_encode(plan, set, own->xattr_area);
 }
 
 /*
  * The same for content that is stored in the inode. It is read only now: read by an earlier stage and kept, that of 10
  * million small files would take a gigabyte.
  */
-static errcode_t describe_inline(const struct build *build, uint32_t node, struct inode_value *value,
+static errcode_t describe_inline(const struct plan *plan, uint32_t node, struct inode_value *value,
                                  struct inode_worker *own, struct problem *problem)
 {
-	const struct tree_node *source = build_node(build, node);
-	const struct xattr_store *xattrs = &build->xattrs[source->xattrs];
+	const struct tree_node *source = plan_node(plan, node);
+	const struct xattr_store *xattrs = &plan->xattrs.stores[source->xattrs];
 	uint32_t bytes = (uint32_t)source->size_bytes;
 	const void *area;
 	errcode_t error = 0;
 
 	if (S_ISDIR(source->mode))
-		error = build_inline_directory(build, node, own, xattrs->inline_room_bytes, &bytes);
+		error = build_inline_directory(plan, node, own, xattrs->inline_room_bytes, &bytes);
 	else if (S_ISLNK(source->mode))
 		memcpy(own->inline_data, source->target, bytes);
 	else
-		error = read_inline_file(build, node, own, problem);
+		error = read_inline_file(plan, node, own, problem);
 	if (error)
 		return error;
 	if (S_ISREG(source->mode))
 		own->counts.inline_bytes += bytes;
-	error = find_xattr_area(build, node, own, &area);
+	error = find_xattr_area(plan, node, own, &area);
 	if (error)
 		return error;
 	if (!area)
-		memset(own->xattr_area, 0, inode_xattr_area_bytes(&build->format));
+		memset(own->xattr_area, 0, inode_xattr_area_bytes(&plan->format));
 	else if (area != own->xattr_area)
-		memcpy(own->xattr_area, area, inode_xattr_area_bytes(&build->format));
+		memcpy(own->xattr_area, area, inode_xattr_area_bytes(&plan->format));
 	value->size_bytes = bytes;
-	value->flags |= flags_of(build, node) | EXT4_INLINE_DATA_FL;
-	inline_data_encode(&build->format, own->inline_data, bytes, value->root, own->xattr_area);
+	value->flags |= flags_of(plan, node) | EXT4_INLINE_DATA_FL;
+	inline_data_encode(&plan->format, own->inline_data, bytes, value->root, own->xattr_area);
 	return 0;
 }
 
-static errcode_t write_inode(const struct build *build, uint32_t node, void *bytes, struct inode_worker *own,
+static errcode_t write_inode(const struct sealing *sealing, uint32_t node, void *bytes, struct inode_worker *own,
                              struct problem *problem)
 {
-	const struct placement *placement = &build->placements[node];
+	const struct plan *plan = sealing->plan;
+	const struct placement *placement = &plan->placements[node];
 	struct inode_value value;
 	uint64_t map_blocks = 0;
 	const void *area = NULL;
-	errcode_t error = placement->is_inline ? 0 : ask_for_flags(build, node, own, problem);
+	errcode_t error = placement->is_inline ? 0 : ask_for_flags(plan, node, own, problem);
 
 	if (error)
 		return error;
-	inodes_describe(build, node, &value);
+	inodes_describe(plan, node, &value);
 	if (placement->is_inline) {
-		error = describe_inline(build, node, &value, own, problem);
+		error = describe_inline(plan, node, &value, own, problem);
 		area = own->xattr_area;
 	} else {
-		error = describe_content(build, node, &value, &map_blocks);
+		error = describe_content(plan, sealing->sink, node, &value, &map_blocks);
 		if (!error)
-			error = find_xattr_area(build, node, own, &area);
+			error = find_xattr_area(plan, node, own, &area);
 	}
 	if (error)
 		return error;
-	value.blocks = (mapped_clusters(build, node) + map_blocks + !!value.xattr_block +
-	                xattrs_value_clusters(build, build_node(build, node)->xattrs))
-	               << build->format.cluster_bits;
-	own->counts.flagged_files += flags_of(build, node) != 0;
-	flags_count_lost(build, node, &value, &own->lost);
-	error = quota_charge(build, node, &value, &own->usage);
+	value.blocks = (mapped_clusters(plan, node) + map_blocks + !!value.xattr_block +
+	                xattrs_value_clusters(plan, plan_node(plan, node)->xattrs))
+	               << plan->format.cluster_bits;
+	own->counts.flagged_files += flags_of(plan, node) != 0;
+	flags_count_lost(plan, node, &value, &own->lost);
+	error = quota_charge(plan, sealing->filesystem, node, &value, &own->usage);
 	if (error)
 		return error;
 	if (S_ISREG(value.mode) && placement->blocks) {
@@ -268,28 +271,29 @@ static errcode_t write_inode(const struct build *build, uint32_t node, void *byt
 		own->counts.data_blocks += placement->blocks;
 		own->counts.data_extents += placement->has_extent_map ? placement->map->extent_count : 1;
 	}
-	return inode_encode(&build->format, placement->ino, &value, area, bytes);
+	return inode_encode(&plan->format, placement->ino, &value, area, bytes);
 }
 
-static errcode_t write_item(const struct build *build, uint32_t item, void *bytes, struct inode_worker *own,
+static errcode_t write_item(const struct sealing *sealing, uint32_t item, void *bytes, struct inode_worker *own,
                             struct problem *problem)
 {
+	const struct plan *plan = sealing->plan;
 	errcode_t error;
 
-	if (item >= build->tree->node_count) {
-		error = xattr_value_encode_inode(build, item - build->tree->node_count, bytes);
-		return error ? problem_set(problem, error, build->options->image,
+	if (item >= plan->source->tree->node_count) {
+		error = xattr_value_encode_inode(plan, sealing->sink, item - plan->source->tree->node_count, bytes);
+		return error ? problem_set(problem, error, plan->options->image,
 		                           "cannot write an extended attribute's inode") :
 		               0;
 	}
-	error = write_inode(build, item, bytes, own, problem);
-	return error ? build_node_problem(build, problem, item, error, "cannot write its inode") : 0;
+	error = write_inode(sealing, item, bytes, own, problem);
+	return error ? plan_node_problem(plan, problem, item, error, "cannot write its inode") : 0;
 }
 
 /* The index in items_by_inode of the first inode at or after ino. */
-static uint32_t first_at(const struct build *build, uint64_t ino)
+static uint32_t first_at(const struct plan *plan, uint64_t ino)
 {
-	return (uint32_t)BISECT(build_items(build), item, build_item_ino(build, build->items_by_inode[item]) >= ino);
+	return (uint32_t)BISECT(plan_items(plan), item, plan_item_ino(plan, plan->items_by_inode[item]) >= ino);
 }
 
 /* Inodes of ours in one group, and the part of the table, in whole blocks, that holds them. */
@@ -300,18 +304,19 @@ struct table_part {
 	uint32_t first_ino; /* of the part */
 };
 
-static bool find_part(const struct build *build, uint32_t group, struct table_part *part)
+static bool find_part(const struct plan *plan, const struct filesystem *filesystem, uint32_t group,
+                      struct table_part *part)
 {
-	const struct image_geometry *geometry = &build->geometry;
-	uint32_t inode_bytes = build->format.inode_bytes, block_bytes = build->format.block_bytes;
+	const struct image_geometry *geometry = &filesystem->geometry;
+	uint32_t inode_bytes = plan->format.inode_bytes, block_bytes = plan->format.block_bytes;
 	uint64_t group_ino = (uint64_t)group * geometry->inodes_per_group + 1;
 
-	part->first = first_at(build, group_ino);
-	part->end = first_at(build, group_ino + geometry->inodes_per_group);
+	part->first = first_at(plan, group_ino);
+	part->end = first_at(plan, group_ino + geometry->inodes_per_group);
 	if (part->first == part->end)
 		return false;
-	uint64_t first = build_item_ino(build, build->items_by_inode[part->first]) - group_ino;
-	uint64_t last = build_item_ino(build, build->items_by_inode[part->end - 1]) - group_ino;
+	uint64_t first = plan_item_ino(plan, plan->items_by_inode[part->first]) - group_ino;
+	uint64_t last = plan_item_ino(plan, plan->items_by_inode[part->end - 1]) - group_ino;
 	/* A table that holds nothing yet may hold anything: it is written from its beginning. */
 	uint64_t start_bytes = geometry->inodes_uninit[group] ? 0 : first * inode_bytes / block_bytes * block_bytes;
 	uint64_t end_bytes = ((last + 1) * inode_bytes + block_bytes - 1) / block_bytes * block_bytes;
@@ -323,71 +328,72 @@ static bool find_part(const struct build *build, uint32_t group, struct table_pa
 }
 
 /* A group that mke2fs has put inodes in keeps them; any other table is written over, whatever it held. */
-static errcode_t load_part(const struct build *build, uint32_t group, const struct table_part *part, char *bytes)
+static errcode_t load_part(const struct sealing *sealing, uint32_t group, const struct table_part *part, char *bytes)
 {
-	if (build->geometry.inodes_uninit[group]) {
-		memset(bytes, 0, (size_t)part->blocks << build->format.block_bits);
+	if (sealing->filesystem->geometry.inodes_uninit[group]) {
+		memset(bytes, 0, (size_t)part->blocks << sealing->plan->format.block_bits);
 		return 0;
 	}
-	return sink_read(build->sink, part->start, part->blocks, bytes);
+	return sink_read(sealing->sink, part->start, part->blocks, bytes);
 }
 
 static errcode_t write_group(void *context, unsigned int worker, size_t group, struct problem *problem)
 {
 	const struct sealing *sealing = context;
-	struct build *build = sealing->build;
+	const struct plan *plan = sealing->plan;
 	struct inode_worker *own = &sealing->workers[worker];
 	struct table_part part;
 
 	if (interrupt_pending())
 		return EINTR;
-	if (!find_part(build, (uint32_t)group, &part))
+	if (!find_part(plan, sealing->filesystem, (uint32_t)group, &part))
 		return 0;
-	SCOPE_FREE char *bytes = malloc((size_t)part.blocks << build->format.block_bits);
-	errcode_t error = bytes ? load_part(build, (uint32_t)group, &part, bytes) : ENOMEM;
+	SCOPE_FREE char *bytes = malloc((size_t)part.blocks << plan->format.block_bits);
+	errcode_t error = bytes ? load_part(sealing, (uint32_t)group, &part, bytes) : ENOMEM;
 
 	if (error)
-		return problem_set(problem, error, build->options->image, "cannot read an inode table");
+		return problem_set(problem, error, plan->options->image, "cannot read an inode table");
 	for (uint32_t index = part.first; index < part.end; index++) {
-		uint32_t item = build->items_by_inode[index];
-		size_t offset = (size_t)(build_item_ino(build, item) - part.first_ino) * build->format.inode_bytes;
+		uint32_t item = plan->items_by_inode[index];
+		size_t offset = (size_t)(plan_item_ino(plan, item) - part.first_ino) * plan->format.inode_bytes;
 
-		error = write_item(build, item, bytes + offset, own, problem);
+		error = write_item(sealing, item, bytes + offset, own, problem);
 		if (error)
 			return error;
 	}
-	error = sink_write(build->sink, part.start, part.blocks, bytes);
-	progress_add(build->options->progress, 0, part.end - part.first);
-	return error ? problem_set(problem, error, build->options->image, "cannot write") : 0;
+	error = sink_write(sealing->sink, part.start, part.blocks, bytes);
+	progress_add(plan->options->progress, 0, part.end - part.first);
+	return error ? problem_set(problem, error, plan->options->image, "cannot write") : 0;
 }
 
-static errcode_t open_worker(const struct build *build, struct inode_worker *own)
+static errcode_t open_worker(const struct plan *plan, struct inode_worker *own)
 {
-	errcode_t error = content_reader_create(build->tree, &own->reader);
+	errcode_t error = content_reader_create(plan->source->tree, &own->reader);
 
 	if (error)
 		return error;
 	/* Not even the largest value is as large as the inode, and neither is the area, of which small inodes have
 	 * none. */
-	own->inline_data = malloc(build->format.inode_bytes);
-	own->xattr_area = malloc(build->format.inode_bytes);
+	own->inline_data = malloc(plan->format.inode_bytes);
+	own->xattr_area = malloc(plan->format.inode_bytes);
 	return own->inline_data && own->xattr_area ? 0 : ENOMEM;
 }
 
-errcode_t inodes_write(struct build *build, struct quota_usage *usage, struct populate_report *report)
+errcode_t inodes_write(const struct plan *plan, const struct filesystem *filesystem, struct sink *sink,
+                       const struct workplace *work, struct quota_usage *usage, struct populate_report *report)
 {
-	unsigned int count = pool_workers(build->pool);
+	unsigned int count = pool_workers(work->pool);
 	SCOPE_FREE struct inode_worker *workers = calloc(count, sizeof(*workers));
-	struct sealing sealing = { build, workers };
+	struct sealing sealing = { plan, filesystem, sink, workers };
 	struct flags_lost lost = { 0 };
 	errcode_t error = workers ? 0 : ENOMEM;
 
 	for (unsigned int worker = 0; !error && worker < count; worker++)
-		error = open_worker(build, &workers[worker]);
+		error = open_worker(plan, &workers[worker]);
 	if (!error)
-		error = pool_run(build->pool, build->geometry.group_count, write_group, &sealing, build->problem);
-	if (!error && build->format.inline_data)
-		error = contents_check(build->tree, build->problem);
+		error = pool_run(work->pool, filesystem->geometry.group_count, write_group, &sealing, work->problem);
+	if (!error && plan->format.inline_data)
+		error = contents_check(plan->source->tree, work->problem);
 	for (unsigned int worker = 0; workers && worker < count; worker++) {
 		const struct counts *counts = &workers[worker].counts;
 
@@ -405,6 +411,6 @@ errcode_t inodes_write(struct build *build, struct quota_usage *usage, struct po
 		content_reader_destroy(workers[worker].reader);
 	}
 	if (!error)
-		error = flags_warn(build, &lost, &report->warnings);
-	return build_result(build, error, "cannot write inodes");
+		error = flags_warn(plan, &lost, &report->warnings);
+	return workplace_result(work, error, "cannot write inodes");
 }

@@ -9,7 +9,9 @@
  */
 #pragma once
 
-#include "populate/build/build.h"
+#include "populate/build/open_filesystem.h"
+#include "populate/build/plan.h"
+#include "populate/build/workplace.h"
 #include "populate/metadata/usage_by_id.h"
 
 /* Zero-initialise. */
@@ -18,8 +20,8 @@ struct quota_usage {
 };
 
 /* Charges a node's inode, which has that value. Does nothing without quotas. Each worker has its own usage. ENOMEM. */
-MUST_CHECK errcode_t quota_charge(const struct build *build, uint32_t node, const struct inode_value *value,
-                                  struct quota_usage *usage);
+MUST_CHECK errcode_t quota_charge(const struct plan *plan, const struct filesystem *filesystem, uint32_t node,
+                                  const struct inode_value *value, struct quota_usage *usage);
 
 /* Adds `more` to `all`. ENOMEM. */
 MUST_CHECK errcode_t quota_usage_join(struct quota_usage *all, const struct quota_usage *more);
@@ -27,4 +29,5 @@ MUST_CHECK errcode_t quota_usage_join(struct quota_usage *all, const struct quot
 void quota_usage_free(struct quota_usage *usage);
 
 /* Writes the quota files of all types that the filesystem has; after inodes_write(). Sorts the usage. */
-MUST_CHECK errcode_t quota_write(struct build *build, struct quota_usage *usage);
+MUST_CHECK errcode_t quota_write(const struct plan *plan, const struct filesystem *filesystem, struct sink *sink,
+                                 const struct workplace *work, struct quota_usage *usage);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What each owner uses, by its id: a map from ids to inodes and bytes. Each worker has its own, and they are joined.
- * One thread at a time.
+ * Usage by owner: a map from ids to inodes and bytes. Each worker has its own, and they are joined. One thread at a
+ * time.
  */
 #pragma once
 

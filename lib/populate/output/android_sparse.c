@@ -192,24 +192,25 @@ static errcode_t write_chunks(ext2_filsys fs, struct conversion *conversion)
 	return error ? error : image_write(&conversion->target, &header, sizeof(header), 0);
 }
 
-errcode_t android_sparse_convert(const struct build *build, struct output *output)
+errcode_t android_sparse_convert(const struct image_file *file, uint32_t block_bytes, const struct workplace *work,
+                                 struct output *output)
 {
-	struct conversion conversion = { .block_bytes = build->format.block_bytes };
+	struct conversion conversion = { .block_bytes = block_bytes };
 	SCOPE_FREE uint8_t *buffer = malloc(BUFFER_BYTES);
 	SCOPE_CLOSE int source = -1;
 	ext2_filsys fs = NULL;
-	errcode_t error = buffer ? filesystem_open_image(build, &fs) : ENOMEM;
+	errcode_t error = buffer ? filesystem_open_image(file, work, &fs) : ENOMEM;
 
 	if (!error)
 		error = ext2fs_read_block_bitmap(fs);
 	if (!error)
-		error = output_renew(output, &source, build->problem);
+		error = output_renew(output, &source, work->problem);
 	conversion.buffer = buffer;
-	conversion.source = (struct image){ source, -1, build->image.offset_bytes };
+	conversion.source = (struct image){ source, -1, file->image.offset_bytes };
 	conversion.target = (struct image){ output->descriptor, -1, 0 };
 	if (!error)
 		error = write_chunks(fs, &conversion);
 	if (fs)
 		ext2fs_free(fs);
-	return build_result(build, error, "cannot be made an Android sparse image");
+	return workplace_result(work, error, "cannot be made an Android sparse image");
 }

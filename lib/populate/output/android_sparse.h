@@ -5,7 +5,8 @@
  */
 #pragma once
 
-#include "populate/build/build.h"
+#include "populate/build/image_sink.h"
+#include "populate/build/workplace.h"
 #include "populate/output/output.h"
 
 /*
@@ -13,4 +14,5 @@
  * has not allocated do not matter. Main thread only. Errors: EFBIG (more than 2^32 blocks), and those of reading and
  * writing.
  */
-MUST_CHECK errcode_t android_sparse_convert(const struct build *build, struct output *output);
+MUST_CHECK errcode_t android_sparse_convert(const struct image_file *file, uint32_t block_bytes,
+                                            const struct workplace *work, struct output *output);

@@ -123,32 +123,32 @@ static void describe(struct base_image *base)
 	base->inode_count = super->s_inodes_count;
 }
 
-errcode_t base_image_open(struct build *build)
+errcode_t base_image_open(struct scanned *scanned, bool in_place, const struct workplace *work)
 {
-	const char *path = build->options->stable_from;
+	const char *path = work->options->stable_from;
 	struct problem problem = { 0 };
 
 	if (!path)
 		return 0;
-	if (build->in_place && is_same(path, build->options->image))
-		return problem_set_reason(build->problem, EINVAL, path, "cannot keep its layout",
+	if (in_place && is_same(path, work->options->image))
+		return problem_set_reason(work->problem, EINVAL, path, "cannot keep its layout",
 		                          "it is what is to be written to; give a copy of it");
 	if (!fs_may_be_at(path))
-		return problem_set_reason(build->problem, EINVAL, path, "cannot open the earlier image",
+		return problem_set_reason(work->problem, EINVAL, path, "cannot open the earlier image",
 		                          "it is neither a regular file nor a block device");
-	struct base_image *base = build->base = calloc(1, sizeof(*base));
+	struct base_image *base = scanned->base = calloc(1, sizeof(*base));
 	if (!base)
-		return problem_set(build->problem, ENOMEM, path, "cannot open");
-	errcode_t error = volume_open(path, build->options->offset_bytes, &base->volume, &problem);
+		return problem_set(work->problem, ENOMEM, path, "cannot open");
+	errcode_t error = volume_open(path, work->options->offset_bytes, &base->volume, &problem);
 	problem_clear(&problem);
 	if (error)
-		return problem_set(build->problem, error, path, "cannot open the earlier image");
+		return problem_set(work->problem, error, path, "cannot open the earlier image");
 	base->is_open = true;
 	describe(base);
 	error = open_reader(base);
 	if (!error)
-		error = match(base, build->tree);
-	return error ? problem_set(build->problem, error, path, "cannot read") : 0;
+		error = match(base, scanned->tree);
+	return error ? problem_set(work->problem, error, path, "cannot read") : 0;
 }
 
 struct collecting {
@@ -167,9 +167,9 @@ static bool add_record(void *context, const struct map_record *record)
 }
 
 /* Where the node's blocks were: written ones only, as far as they can be read. */
-static errcode_t read_extents(const struct build *build, uint32_t node, struct extent_list *list)
+static errcode_t read_extents(const struct plan *plan, uint32_t node, struct extent_list *list)
 {
-	struct base_image *base = build->base;
+	struct base_image *base = plan->source->base;
 	struct collecting collecting = { .list = list };
 	uint32_t ino = base->inodes[node];
 	struct volume_inode inode;
@@ -179,7 +179,7 @@ static errcode_t read_extents(const struct build *build, uint32_t node, struct e
 	list->count = 0;
 	if (!ino)
 		return 0;
-	errcode_t error = read_inode(base, build_node(build, node), ino, &inode, &is_like);
+	errcode_t error = read_inode(base, plan_node(plan, node), ino, &inode, &is_like);
 
 	if (error || !is_like || !volume_inode_has_map(&inode))
 		return error;
@@ -188,7 +188,8 @@ static errcode_t read_extents(const struct build *build, uint32_t node, struct e
 }
 
 struct keeping {
-	struct build *build;
+	struct plan *plan;
+	const struct filesystem *filesystem;
 	struct extent_list earlier; /* of the node */
 	struct extent_list kept;    /* of these, what could be had */
 };
@@ -196,20 +197,20 @@ struct keeping {
 /* Asks for blocks of a run where they were, up to the first that are not to be had. */
 static errcode_t keep_piece(struct keeping *keeping, uint32_t logical, uint32_t count, uint64_t physical)
 {
-	struct build *build = keeping->build;
-	uint64_t cluster = UINT64_C(1) << build->format.cluster_bits;
+	struct plan *plan = keeping->plan;
+	uint64_t cluster = UINT64_C(1) << plan->format.cluster_bits;
 
 	while (count) {
 		struct ext2mb_request request = {
 			.struct_bytes = sizeof(request),
 			.goal = physical,
-			.count = build_clusters(build, count) * cluster,
+			.count = plan_clusters(plan, count) * cluster,
 			.flags = EXT2MB_ALLOC_GOAL_ONLY,
 		};
 		struct ext2mb_extent extent;
 
 		/* Taken, metadata now, or past the end. */
-		if (ext2mb_alloc(build->workers[0], &request, &extent))
+		if (ext2mb_alloc(keeping->filesystem->workers[0], &request, &extent))
 			return 0;
 		uint32_t taken = extent.count < count ? (uint32_t)extent.count : count;
 		errcode_t error = extent_list_add(&keeping->kept, logical, physical, taken);
@@ -227,7 +228,7 @@ static errcode_t keep_piece(struct keeping *keeping, uint32_t logical, uint32_t 
 static errcode_t keep_run(struct keeping *keeping, size_t *next, uint32_t logical, uint32_t blocks)
 {
 	const struct extent_list *earlier = &keeping->earlier;
-	uint64_t end = (uint64_t)logical + blocks, mask = (1u << keeping->build->format.cluster_bits) - 1;
+	uint64_t end = (uint64_t)logical + blocks, mask = (1u << keeping->plan->format.cluster_bits) - 1;
 	errcode_t error = 0;
 
 	while (*next < earlier->count &&
@@ -251,46 +252,46 @@ static errcode_t keep_run(struct keeping *keeping, size_t *next, uint32_t logica
 
 static errcode_t keep_node(struct keeping *keeping, uint32_t number)
 {
-	struct build *build = keeping->build;
+	struct plan *plan = keeping->plan;
 	struct block_runs runs;
 	uint32_t logical, blocks;
-	errcode_t error = read_extents(build, number, &keeping->earlier);
+	errcode_t error = read_extents(plan, number, &keeping->earlier);
 	size_t next = 0;
 
 	keeping->kept.count = 0;
-	block_runs_start_counted(&runs, build, number);
+	block_runs_start_counted(&runs, plan, number);
 	while (!error && block_runs_next(&runs, &logical, &blocks))
 		error = keep_run(keeping, &next, logical, blocks);
 	if (error || !keeping->kept.count)
 		return error;
-	build->reused[number] = extent_map_create(&keeping->kept, 0);
-	return build->reused[number] ? 0 : ENOMEM;
+	plan->reused[number] = extent_map_create(&keeping->kept, 0);
+	return plan->reused[number] ? 0 : ENOMEM;
 }
 
-errcode_t base_image_reserve(struct build *build)
+errcode_t base_image_reserve(struct plan *plan, const struct filesystem *filesystem, const struct workplace *work)
 {
-	struct keeping keeping = { .build = build };
+	struct keeping keeping = { .plan = plan, .filesystem = filesystem };
 	errcode_t error = 0;
 
-	if (!build->base || build->base->block_bytes != build->format.block_bytes)
+	if (!plan->source->base || plan->source->base->block_bytes != plan->format.block_bytes)
 		return 0;
-	build->reused = calloc(build->tree->node_count, sizeof(*build->reused));
-	if (!build->reused)
-		return problem_set(build->problem, ENOMEM, NULL, "cannot plan the image");
-	for (uint32_t node = 0; !error && node < build->tree->node_count; node++) {
+	plan->reused = calloc(plan->source->tree->node_count, sizeof(*plan->reused));
+	if (!plan->reused)
+		return problem_set(work->problem, ENOMEM, NULL, "cannot plan the image");
+	for (uint32_t node = 0; !error && node < plan->source->tree->node_count; node++) {
 		if (node % 1024 == 0 && interrupt_pending())
 			error = EINTR;
-		else if (build->placements[node].blocks && !tree_node_is_link(build->tree, node))
+		else if (plan->placements[node].blocks && !tree_node_is_link(plan->source->tree, node))
 			error = keep_node(&keeping, node);
 	}
 	free(keeping.earlier.extents);
 	free(keeping.kept.extents);
-	return error ? problem_set(build->problem, error, NULL, "cannot plan the image") : 0;
+	return error ? problem_set(work->problem, error, NULL, "cannot plan the image") : 0;
 }
 
-void base_image_release(struct build *build)
+void base_image_release(struct plan *plan)
 {
-	for (uint32_t node = 0; build->reused && node < build->tree->node_count; node++)
-		free(build->reused[node]);
-	free(TAKE(build->reused));
+	for (uint32_t node = 0; plan->reused && node < plan->source->tree->node_count; node++)
+		free(plan->reused[node]);
+	free(TAKE(plan->reused));
 }

@@ -8,7 +8,10 @@
 #pragma once
 
 #include "image/directory_walk.h"
-#include "populate/build/build.h"
+#include "populate/build/open_filesystem.h"
+#include "populate/build/plan.h"
+#include "populate/build/workplace.h"
+#include "populate/format/filesystem.h"
 
 struct base_image {
 	struct volume volume;
@@ -24,19 +27,20 @@ struct base_image {
 };
 
 /*
- * Makes build->base, if the options name an earlier image, in which the filesystem begins where it does in the one to
+ * Makes scanned->base, if the options name an earlier image, in which the filesystem begins where it does in the one to
  * be made. EINVAL with a reason: it is what is to be written in place.
  */
-MUST_CHECK errcode_t base_image_open(struct build *build);
+MUST_CHECK errcode_t base_image_open(struct scanned *scanned, bool in_place, const struct workplace *work);
 
 /* NULL is allowed. */
 void base_image_close(struct base_image *base);
 
 /*
- * Makes build->reused from build->base. Serial: what is kept depends on the tree and the earlier image alone. Does
- * nothing where there is no earlier image, or one with blocks of another size.
+ * Makes plan->reused from plan->source->base. Serial: what is kept depends on the tree and the earlier image alone.
+ * Does nothing where there is no earlier image, or one with blocks of another size.
  */
-MUST_CHECK errcode_t base_image_reserve(struct build *build);
+MUST_CHECK errcode_t base_image_reserve(struct plan *plan, const struct filesystem *filesystem,
+                                        const struct workplace *work);
 
-/* Frees build->reused. */
-void base_image_release(struct build *build);
+/* Frees plan->reused. */
+void base_image_release(struct plan *plan);

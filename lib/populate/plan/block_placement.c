@@ -10,10 +10,10 @@
 #include "support/run/interrupt.h"
 
 /* Turns the list into the node's placement, taking blocks for its map. */
-static errcode_t set_placement(const struct build *build, struct pack_range *range, const struct extent_list *list,
+static errcode_t set_placement(const struct plan *plan, struct pack_range *range, const struct extent_list *list,
                                struct placement *placement)
 {
-	uint64_t map_blocks = file_map_blocks(&build->format, list->extents, list->count);
+	uint64_t map_blocks = file_map_blocks(&plan->format, list->extents, list->count);
 
 	placement->has_extent_map = map_blocks || list->count > 1 || (list->count && list->extents[0].logical);
 	if (!placement->has_extent_map) {
@@ -21,19 +21,19 @@ static errcode_t set_placement(const struct build *build, struct pack_range *ran
 		return 0;
 	}
 	placement->map = extent_map_create(list, (uint32_t)map_blocks);
-	return placement->map ? build_alloc_clusters(build, range, placement->map->map_blocks, map_blocks) : ENOMEM;
+	return placement->map ? plan_alloc_clusters(plan, range, placement->map->map_blocks, map_blocks) : ENOMEM;
 }
 
 /* A run of the node's blocks: what is kept of an earlier image's stays, the rest is taken. *next: the first kept
  * extent that is not used yet; each lies within one run. */
-static errcode_t cover_run(const struct build *build, struct pack_range *range, struct extent_list *list,
+static errcode_t cover_run(const struct plan *plan, struct pack_range *range, struct extent_list *list,
                            const struct extent_map *kept, uint32_t *next, uint32_t logical, uint32_t blocks)
 {
 	uint64_t end = (uint64_t)logical + blocks;
 
 	for (; kept && *next < kept->extent_count && kept->extents[*next].logical < end; ++*next) {
 		const struct file_extent *extent = &kept->extents[*next];
-		errcode_t error = build_alloc_blocks(build, range, list, logical, extent->logical - logical);
+		errcode_t error = plan_alloc_blocks(plan, range, list, logical, extent->logical - logical);
 
 		if (!error)
 			error = extent_list_add(list, extent->logical, extent->physical, extent->count);
@@ -41,19 +41,19 @@ static errcode_t cover_run(const struct build *build, struct pack_range *range, 
 			return error;
 		logical = extent->logical + extent->count;
 	}
-	return build_alloc_blocks(build, range, list, logical, end - logical);
+	return plan_alloc_blocks(plan, range, list, logical, end - logical);
 }
 
-static errcode_t collect_extents(const struct build *build, struct pack_range *range, uint32_t number,
+static errcode_t collect_extents(const struct plan *plan, struct pack_range *range, uint32_t number,
                                  struct extent_list *list)
 {
-	const struct extent_map *kept = build->reused ? build->reused[number] : NULL;
+	const struct extent_map *kept = plan->reused ? plan->reused[number] : NULL;
 	struct block_runs runs;
 	uint32_t logical, blocks, next = 0;
 
-	block_runs_start_counted(&runs, build, number);
+	block_runs_start_counted(&runs, plan, number);
 	while (block_runs_next(&runs, &logical, &blocks)) {
-		errcode_t error = cover_run(build, range, list, kept, &next, logical, blocks);
+		errcode_t error = cover_run(plan, range, list, kept, &next, logical, blocks);
 
 		if (error)
 			return error;
@@ -62,13 +62,13 @@ static errcode_t collect_extents(const struct build *build, struct pack_range *r
 }
 
 /* Gives back the clusters of those extents that do not begin before a logical block. */
-static errcode_t free_extents(const struct build *build, struct ext2mb_worker *worker,
-                              const struct file_extent *extents, size_t count, uint64_t from)
+static errcode_t free_extents(const struct plan *plan, struct ext2mb_worker *worker, const struct file_extent *extents,
+                              size_t count, uint64_t from)
 {
 	errcode_t error = 0;
 
 	for (size_t extent = 0; !error && extent < count; extent++) {
-		uint64_t blocks = build_clusters(build, extents[extent].count) << build->format.cluster_bits;
+		uint64_t blocks = plan_clusters(plan, extents[extent].count) << plan->format.cluster_bits;
 
 		if (extents[extent].logical >= from)
 			error = ext2mb_free(worker, extents[extent].physical, blocks);
@@ -77,38 +77,38 @@ static errcode_t free_extents(const struct build *build, struct ext2mb_worker *w
 }
 
 /* Gives back what a node that did not fit has taken. */
-static errcode_t give_back(const struct build *build, struct ext2mb_worker *worker, struct placement *placement,
+static errcode_t give_back(const struct plan *plan, struct ext2mb_worker *worker, struct placement *placement,
                            const struct extent_list *list)
 {
 	SCOPE_FREE struct extent_map *map = placement->has_extent_map ? placement->map : NULL;
-	errcode_t error = free_extents(build, worker, list->extents, list->count, 0);
+	errcode_t error = free_extents(plan, worker, list->extents, list->count, 0);
 
 	for (uint32_t block = 0; !error && map && block < map->map_block_count; block++)
 		if (map->map_blocks[block])
-			error = ext2mb_free(worker, map->map_blocks[block], 1u << build->format.cluster_bits);
+			error = ext2mb_free(worker, map->map_blocks[block], 1u << plan->format.cluster_bits);
 	placement->has_extent_map = false;
 	placement->start = 0;
 	return error;
 }
 
 /* A node that did not fit keeps nothing: what its list had not come to is given back as well. */
-static errcode_t drop_kept(const struct build *build, struct ext2mb_worker *worker, uint32_t number,
+static errcode_t drop_kept(const struct plan *plan, struct ext2mb_worker *worker, uint32_t number,
                            const struct extent_list *list)
 {
 	const struct file_extent *last = list->count ? &list->extents[list->count - 1] : NULL;
-	SCOPE_FREE struct extent_map *kept = build->reused ? TAKE(build->reused[number]) : NULL;
+	SCOPE_FREE struct extent_map *kept = plan->reused ? TAKE(plan->reused[number]) : NULL;
 
-	return kept ? free_extents(build, worker, kept->extents, kept->extent_count,
+	return kept ? free_extents(plan, worker, kept->extents, kept->extent_count,
 	                           last ? (uint64_t)last->logical + last->count : 0) :
 	              0;
 }
 
 /* Passes by so many clusters, of a range that takes nothing. */
-static errcode_t pass_clusters(const struct build *build, struct pack_range *range, uint64_t clusters)
+static errcode_t pass_clusters(const struct plan *plan, struct pack_range *range, uint64_t clusters)
 {
 	errcode_t error = 0;
 
-	for (uint64_t left = clusters << build->format.cluster_bits; !error && left;) {
+	for (uint64_t left = clusters << plan->format.cluster_bits; !error && left;) {
 		struct ext2mb_extent extent;
 
 		error = pack_range_alloc(range, left, &extent);
@@ -117,20 +117,20 @@ static errcode_t pass_clusters(const struct build *build, struct pack_range *ran
 	return error;
 }
 
-static errcode_t place_node(const struct build *build, struct pack_range *range, uint32_t number,
+static errcode_t place_node(const struct plan *plan, struct pack_range *range, uint32_t number,
                             struct extent_list *list)
 {
-	struct placement *placement = &build->placements[number];
+	struct placement *placement = &plan->placements[number];
 
 	list->count = 0;
-	errcode_t error = collect_extents(build, range, number, list);
+	errcode_t error = collect_extents(plan, range, number, list);
 	if (!error)
-		error = set_placement(build, range, list, placement);
+		error = set_placement(plan, range, list, placement);
 	if (error == EXT2MB_ET_NO_SPACE) {
-		errcode_t freeing = give_back(build, range->worker, placement, list);
+		errcode_t freeing = give_back(plan, range->worker, placement, list);
 
 		if (!freeing)
-			freeing = drop_kept(build, range->worker, number, list);
+			freeing = drop_kept(plan, range->worker, number, list);
 		if (freeing)
 			return freeing;
 	}
@@ -138,13 +138,12 @@ static errcode_t place_node(const struct build *build, struct pack_range *range,
 }
 
 /* Goes on in the range as if the node were placed there. */
-static errcode_t pass_node(const struct build *build, struct pack_range *range, uint32_t number,
-                           struct extent_list *list)
+static errcode_t pass_node(const struct plan *plan, struct pack_range *range, uint32_t number, struct extent_list *list)
 {
 	list->count = 0;
-	errcode_t error = collect_extents(build, range, number, list);
+	errcode_t error = collect_extents(plan, range, number, list);
 
-	return error ? error : pass_clusters(build, range, file_map_blocks(&build->format, list->extents, list->count));
+	return error ? error : pass_clusters(plan, range, file_map_blocks(&plan->format, list->extents, list->count));
 }
 
 /*
@@ -152,48 +151,56 @@ static errcode_t pass_node(const struct build *build, struct pack_range *range, 
  * the tree finds them together, then the data of files. *full: a node did not fit. A range that takes nothing is gone
  * through in the same way.
  */
-static errcode_t place_district(struct build *build, size_t district, struct pack_range *range, bool *full,
+static errcode_t place_district(struct plan *plan, size_t district, struct pack_range *range, bool *full,
                                 struct problem *problem)
 {
-	struct node_range nodes = build_nodes(build, NODES_PER_DISTRICT, district);
+	struct node_range nodes = node_part(plan->source->tree, NODES_PER_DISTRICT, district);
 	struct extent_list list = { 0 };
 	errcode_t error = 0;
 
 	*full = false;
 	for (int files = 0; !error && files < 2; files++) {
 		for (uint32_t node = nodes.first; !error && node < nodes.end; node++) {
-			const struct placement *placement = &build->placements[node];
+			const struct placement *placement = &plan->placements[node];
 
-			if (S_ISREG(build_node(build, node)->mode) != files || !placement->blocks ||
-			    placement->has_extent_map || placement->start || tree_node_is_link(build->tree, node))
+			if (S_ISREG(plan_node(plan, node)->mode) != files || !placement->blocks ||
+			    placement->has_extent_map || placement->start ||
+			    tree_node_is_link(plan->source->tree, node))
 				continue;
-			error = range->worker ? place_node(build, range, node, &list) :
-			                        pass_node(build, range, node, &list);
+			error = range->worker ? place_node(plan, range, node, &list) :
+			                        pass_node(plan, range, node, &list);
 			if (error == EXT2MB_ET_NO_SPACE) {
 				*full = true;
 				error = 0;
 			}
 			if (error)
-				build_node_problem(build, problem, node, error, "cannot place its blocks");
+				plan_node_problem(plan, problem, node, error, "cannot place its blocks");
 		}
 	}
 	free(list.extents);
 	return error;
 }
 
+/* State that the tasks share. */
+struct placing {
+	struct plan *plan;
+	const struct filesystem *filesystem;
+};
+
 static errcode_t fill_district(void *context, unsigned int worker, size_t number, struct problem *problem)
 {
-	struct build *build = context;
-	struct district *district = &build->space.districts[number];
+	const struct placing *placing = context;
+	struct plan *plan = placing->plan;
+	struct district *district = &plan->space.districts[number];
 	struct pack_range range = {
-		.worker = build->workers[worker],
+		.worker = placing->filesystem->workers[worker],
 		.next = district->start,
 		.limit = district->limit,
 	};
 
 	if (interrupt_pending())
 		return EINTR;
-	errcode_t error = place_district(build, number, &range, &district->has_left_over, problem);
+	errcode_t error = place_district(plan, number, &range, &district->has_left_over, problem);
 
 	if (error)
 		return error;
@@ -202,35 +209,35 @@ static errcode_t fill_district(void *context, unsigned int worker, size_t number
 }
 
 /* Clusters that a district needs beside those that it keeps of an earlier image. */
-static uint64_t wanted_clusters(const struct build *build, uint32_t district)
+static uint64_t wanted_clusters(const struct plan *plan, uint32_t district)
 {
-	struct node_range nodes = build_nodes(build, NODES_PER_DISTRICT, district);
-	uint64_t wanted = build->space.districts[district].clusters, reused = 0;
+	struct node_range nodes = node_part(plan->source->tree, NODES_PER_DISTRICT, district);
+	uint64_t wanted = plan->space.districts[district].clusters, reused = 0;
 
-	for (uint32_t node = nodes.first; build->reused && node < nodes.end; node++) {
-		const struct extent_map *map = build->reused[node];
+	for (uint32_t node = nodes.first; plan->reused && node < nodes.end; node++) {
+		const struct extent_map *map = plan->reused[node];
 
 		for (uint32_t extent = 0; map && extent < map->extent_count; extent++)
-			reused += build_clusters(build, map->extents[extent].count);
+			reused += plan_clusters(plan, map->extents[extent].count);
 	}
 	return wanted > reused ? wanted - reused : 0;
 }
 
 /* Walks the free space and gives each district as much of it as it needs, so that no free block is left between two. */
-static errcode_t cut_districts(struct build *build)
+static errcode_t cut_districts(struct plan *plan, const struct filesystem *filesystem, const struct workplace *work)
 {
-	struct pack_range range = { .mb = build->mb };
+	struct pack_range range = { .mb = filesystem->mb };
 
-	for (uint32_t number = 0; number < district_count(build); number++) {
-		struct district *district = &build->space.districts[number];
+	for (uint32_t number = 0; number < district_count(plan); number++) {
+		struct district *district = &plan->space.districts[number];
 		errcode_t error;
 		bool full = false;
 
 		district->start = range.next;
 		if (district->is_bound)
-			error = place_district(build, number, &range, &full, build->problem);
+			error = place_district(plan, number, &range, &full, work->problem);
 		else
-			error = pass_clusters(build, &range, wanted_clusters(build, number));
+			error = pass_clusters(plan, &range, wanted_clusters(plan, number));
 		if (error || full)
 			return error ? error : EXT2MB_ET_NO_SPACE;
 		district->limit = range.next;
@@ -238,39 +245,40 @@ static errcode_t cut_districts(struct build *build)
 	return 0;
 }
 
-static errcode_t place_left_over(struct build *build)
+static errcode_t place_left_over(struct plan *plan, const struct filesystem *filesystem, const struct workplace *work)
 {
-	errcode_t error = ext2mb_commit(build->mb);
-	struct pack_range range = { .worker = build->workers[0] };
+	errcode_t error = ext2mb_commit(filesystem->mb);
+	struct pack_range range = { .worker = filesystem->workers[0] };
 	bool full = false;
 
 	if (error)
-		return problem_set(build->problem, error, NULL, "cannot plan the image");
-	for (uint32_t number = 0; !error && !full && number < district_count(build); number++)
-		if (build->space.districts[number].has_left_over)
-			error = place_district(build, number, &range, &full, build->problem);
+		return problem_set(work->problem, error, NULL, "cannot plan the image");
+	for (uint32_t number = 0; !error && !full && number < district_count(plan); number++)
+		if (plan->space.districts[number].has_left_over)
+			error = place_district(plan, number, &range, &full, work->problem);
 	if (!error && full)
 		error = EXT2MB_ET_NO_SPACE;
 	return error;
 }
 
-errcode_t block_placement_decide(struct build *build)
+errcode_t block_placement_decide(struct plan *plan, const struct filesystem *filesystem, const struct workplace *work)
 {
-	errcode_t error = cut_districts(build);
+	struct placing placing = { plan, filesystem };
+	errcode_t error = cut_districts(plan, filesystem, work);
 
 	if (!error)
-		error = pool_run(build->pool, district_count(build), fill_district, build, build->problem);
+		error = pool_run(work->pool, district_count(plan), fill_district, &placing, work->problem);
 	if (!error)
-		error = place_left_over(build);
+		error = place_left_over(plan, filesystem, work);
 	if (error == EXT2MB_ET_NO_SPACE)
-		return problem_set_reason(build->problem, error, build->options->image, "cannot place all files",
+		return problem_set_reason(work->problem, error, plan->options->image, "cannot place all files",
 		                          "the filesystem is too small; a larger size is needed");
-	return build_result(build, error, "cannot plan the image");
+	return workplace_result(work, error, "cannot plan the image");
 }
 
-void block_placement_release(struct build *build)
+void block_placement_release(struct plan *plan)
 {
-	for (uint32_t node = 0; build->placements && node < build->tree->node_count; node++)
-		if (build->placements[node].has_extent_map)
-			free(build->placements[node].map);
+	for (uint32_t node = 0; plan->placements && node < plan->source->tree->node_count; node++)
+		if (plan->placements[node].has_extent_map)
+			free(plan->placements[node].map);
 }

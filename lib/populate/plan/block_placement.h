@@ -9,10 +9,13 @@
  */
 #pragma once
 
-#include "populate/build/build.h"
+#include "populate/build/open_filesystem.h"
+#include "populate/build/plan.h"
+#include "populate/build/workplace.h"
 
 /* EXT2MB_ET_NO_SPACE: the size is too small. */
-MUST_CHECK errcode_t block_placement_decide(struct build *build);
+MUST_CHECK errcode_t block_placement_decide(struct plan *plan, const struct filesystem *filesystem,
+                                            const struct workplace *work);
 
 /* Frees the placements' maps. */
-void block_placement_release(struct build *build);
+void block_placement_release(struct plan *plan);

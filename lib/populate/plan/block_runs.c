@@ -17,13 +17,13 @@ void block_runs_start(struct block_runs *runs, const struct ondisk_format *forma
 	};
 }
 
-void block_runs_start_counted(struct block_runs *runs, const struct build *build, uint32_t number)
+void block_runs_start_counted(struct block_runs *runs, const struct plan *plan, uint32_t number)
 {
-	const struct tree_node *node = build_node(build, number);
+	const struct tree_node *node = plan_node(plan, number);
 
-	block_runs_start(runs, &build->format, node);
+	block_runs_start(runs, &plan->format, node);
 	if (!S_ISREG(node->mode))
-		runs->file_blocks = build->placements[number].blocks;
+		runs->file_blocks = plan->placements[number].blocks;
 }
 
 /* Blocks [*start, *end) of a segment, rounded out to clusters and cut at the end of the file. */

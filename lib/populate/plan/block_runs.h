@@ -2,7 +2,7 @@
 /* Which blocks of a node are to be mapped: of a regular file its data rounded out to whole clusters. Pure. */
 #pragma once
 
-#include "populate/build/build.h"
+#include "populate/build/plan.h"
 #include "tree/tree.h"
 
 struct block_runs {
@@ -16,7 +16,7 @@ struct block_runs {
 void block_runs_start(struct block_runs *runs, const struct ondisk_format *format, const struct tree_node *node);
 
 /* A walk over any node, whose blocks have been counted: those of a directory or symlink are one run. */
-void block_runs_start_counted(struct block_runs *runs, const struct build *build, uint32_t number);
+void block_runs_start_counted(struct block_runs *runs, const struct plan *plan, uint32_t number);
 
 /* The next run of blocks, ascending and not touching; begins at a cluster's first block. False: no more. */
 bool block_runs_next(struct block_runs *runs, uint32_t *logical, uint32_t *blocks);

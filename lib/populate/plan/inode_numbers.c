@@ -6,7 +6,7 @@
 
 #include "populate/plan/base_image.h"
 
-static errcode_t alloc_number(struct build *build, bool is_directory, ext2_ino_t goal, ext2_ino_t *ino)
+static errcode_t alloc_number(const struct filesystem *filesystem, bool is_directory, ext2_ino_t goal, ext2_ino_t *ino)
 {
 	struct ext2mb_inode_request request = {
 		.struct_bytes = sizeof(request),
@@ -17,91 +17,93 @@ static errcode_t alloc_number(struct build *build, bool is_directory, ext2_ino_t
 
 	if (is_directory)
 		request.flags |= EXT2MB_INODE_DIRECTORY;
-	return ext2mb_inode_alloc(build->workers[0], &request, ino);
+	return ext2mb_inode_alloc(filesystem->workers[0], &request, ino);
 }
 
 /* A node that had a number in the earlier image gets it again, if it is free. */
-static errcode_t keep_numbers(struct build *build)
+static errcode_t keep_numbers(struct plan *plan, const struct filesystem *filesystem, const struct workplace *work)
 {
-	for (uint32_t node = 1; node < build->tree->node_count; node++) {
-		ext2_ino_t wanted = build->base->inodes[node], got;
+	for (uint32_t node = 1; node < plan->source->tree->node_count; node++) {
+		ext2_ino_t wanted = plan->source->base->inodes[node], got;
 
-		if (!wanted || tree_node_is_link(build->tree, node))
+		if (!wanted || tree_node_is_link(plan->source->tree, node))
 			continue;
-		bool is_directory = S_ISDIR(build_node(build, node)->mode);
-		errcode_t error = alloc_number(build, is_directory, wanted, &got);
+		bool is_directory = S_ISDIR(plan_node(plan, node)->mode);
+		errcode_t error = alloc_number(filesystem, is_directory, wanted, &got);
 
 		if (error == EXT2MB_ET_NO_INODES || error == EXT2MB_ET_BAD_RANGE)
 			continue;
 		if (!error && got == wanted)
-			build->placements[node].ino = wanted;
+			plan->placements[node].ino = wanted;
 		else if (!error)
-			error = ext2mb_inode_free(build->workers[0], got, is_directory);
+			error = ext2mb_inode_free(filesystem->workers[0], got, is_directory);
 		if (error)
-			return build_node_problem(build, build->problem, node, error, "cannot number its inode");
+			return plan_node_problem(plan, work->problem, node, error, "cannot number its inode");
 	}
 	return 0;
 }
 
 static int compare_numbers(const void *first, const void *second, void *context)
 {
-	const struct build *build = context;
-	uint32_t one = build_item_ino(build, *(const uint32_t *)first);
-	uint32_t other = build_item_ino(build, *(const uint32_t *)second);
+	const struct plan *plan = context;
+	uint32_t one = plan_item_ino(plan, *(const uint32_t *)first);
+	uint32_t other = plan_item_ino(plan, *(const uint32_t *)second);
 
 	return one < other ? -1 : one > other;
 }
 
 /* All others, in tree order. */
-static errcode_t number_nodes(struct build *build, ext2_ino_t *goal, uint32_t *count)
+static errcode_t number_nodes(struct plan *plan, const struct filesystem *filesystem, const struct workplace *work,
+                              ext2_ino_t *goal, uint32_t *count)
 {
-	const struct tree *tree = build->tree;
+	const struct tree *tree = plan->source->tree;
 
 	for (uint32_t node = 1; node < tree->node_count; node++) {
-		struct placement *placement = &build->placements[node];
+		struct placement *placement = &plan->placements[node];
 
 		if (tree_node_is_link(tree, node)) {
-			placement->ino = build->placements[tree->nodes[node].link_to].ino;
+			placement->ino = plan->placements[tree->nodes[node].link_to].ino;
 			continue;
 		}
-		build->items_by_inode[(*count)++] = node;
+		plan->items_by_inode[(*count)++] = node;
 		if (placement->ino)
 			continue;
 		bool is_directory = S_ISDIR(tree->nodes[node].mode);
-		errcode_t error = alloc_number(build, is_directory, *goal, &placement->ino);
+		errcode_t error = alloc_number(filesystem, is_directory, *goal, &placement->ino);
 
 		if (error)
-			return build_node_problem(build, build->problem, node, error, "cannot number its inode");
+			return plan_node_problem(plan, work->problem, node, error, "cannot number its inode");
 		*goal = placement->ino + 1;
 	}
 	return 0;
 }
 
 /* Serial: 50 ns an inode, a thousandth of what reading a file costs. */
-errcode_t inode_numbers_assign(struct build *build)
+errcode_t inode_numbers_assign(struct plan *plan, const struct filesystem *filesystem, const struct workplace *work)
 {
 	ext2_ino_t goal = 0;
 	uint32_t count = 0;
 	errcode_t error = 0;
 
-	build->items_by_inode = calloc(build_items(build), sizeof(*build->items_by_inode));
-	if (!build->items_by_inode)
-		return problem_set(build->problem, ENOMEM, NULL, "cannot plan the image");
-	build->placements[TREE_ROOT].ino = EXT2_ROOT_INO;
-	build->items_by_inode[count++] = TREE_ROOT;
-	if (build->base)
-		error = keep_numbers(build);
+	plan->items_by_inode = calloc(plan_items(plan), sizeof(*plan->items_by_inode));
+	if (!plan->items_by_inode)
+		return problem_set(work->problem, ENOMEM, NULL, "cannot plan the image");
+	plan->placements[TREE_ROOT].ino = EXT2_ROOT_INO;
+	plan->lost_found = filesystem->lost_found.ino;
+	plan->items_by_inode[count++] = TREE_ROOT;
+	if (plan->source->base)
+		error = keep_numbers(plan, filesystem, work);
 	if (!error)
-		error = number_nodes(build, &goal, &count);
-	for (uint32_t value = 0; !error && value < build->xattr_value_count; value++) {
-		error = alloc_number(build, false, goal, &build->xattr_values[value].ino);
+		error = number_nodes(plan, filesystem, work, &goal, &count);
+	for (uint32_t value = 0; !error && value < plan->xattrs.value_count; value++) {
+		error = alloc_number(filesystem, false, goal, &plan->xattrs.values[value].ino);
 		if (error)
-			return problem_set(build->problem, error, build->options->image,
+			return problem_set(work->problem, error, plan->options->image,
 			                   "cannot number an extended attribute's inode");
-		goal = build->xattr_values[value].ino + 1;
-		build->items_by_inode[count++] = build->tree->node_count + value;
+		goal = plan->xattrs.values[value].ino + 1;
+		plan->items_by_inode[count++] = plan->source->tree->node_count + value;
 	}
-	if (!error && build->base)
-		qsort_r(build->items_by_inode, count, sizeof(*build->items_by_inode), compare_numbers, build);
+	if (!error && plan->source->base)
+		qsort_r(plan->items_by_inode, count, sizeof(*plan->items_by_inode), compare_numbers, plan);
 	return error;
 }

@@ -5,7 +5,10 @@
  */
 #pragma once
 
-#include "populate/build/build.h"
+#include "populate/build/open_filesystem.h"
+#include "populate/build/plan.h"
+#include "populate/build/workplace.h"
 
 /* Fills in the numbers of placements and xattr values, and items_by_inode. */
-MUST_CHECK errcode_t inode_numbers_assign(struct build *build);
+MUST_CHECK errcode_t inode_numbers_assign(struct plan *plan, const struct filesystem *filesystem,
+                                          const struct workplace *work);

@@ -22,85 +22,85 @@ struct cuts {
  * A run is cut by the length of an extent, and by the metadata of the groups that it crosses, which is less than two
  * cuts for every half group on a fresh filesystem.
  */
-static void add_cuts(const struct build *build, uint32_t blocks, struct cuts *cuts)
+static void add_cuts(const struct plan *plan, uint32_t blocks, struct cuts *cuts)
 {
-	uint64_t by_metadata = 2ull * (blocks / (build->space.blocks_per_group / 2));
+	uint64_t by_metadata = 2ull * (blocks / (plan->space.blocks_per_group / 2));
 
 	cuts->least += (blocks + FILE_EXTENT_MAX_BLOCKS - 1) / FILE_EXTENT_MAX_BLOCKS;
 	cuts->most += 2ull + blocks / FILE_EXTENT_MAX_BLOCKS + by_metadata;
 }
 
 /* Four extents fit the inode: nearly all files have no more. */
-static void count_extent_map(const struct build *build, const struct cuts *cuts, struct district *need)
+static void count_extent_map(const struct plan *plan, const struct cuts *cuts, struct district *need)
 {
 	if (cuts->most <= 4)
 		return;
-	uint64_t most = file_map_blocks(&build->format, NULL, cuts->most);
+	uint64_t most = file_map_blocks(&plan->format, NULL, cuts->most);
 
 	need->clusters += most;
-	need->is_bound |= most != file_map_blocks(&build->format, NULL, cuts->least);
+	need->is_bound |= most != file_map_blocks(&plan->format, NULL, cuts->least);
 }
 
-static bool fits_inode(const struct build *build, uint32_t number, uint64_t bytes)
+static bool fits_inode(const struct plan *plan, uint32_t number, uint64_t bytes)
 {
-	return bytes <= build->xattrs[build_node(build, number)->xattrs].inline_room_bytes;
+	return bytes <= plan->xattrs.stores[plan_node(plan, number)->xattrs].inline_room_bytes;
 }
 
 /* An indirect map depends on the logical blocks alone, so its size is exact. */
-static errcode_t count_indirect(const struct build *build, uint32_t number, uint64_t *clusters)
+static errcode_t count_indirect(const struct plan *plan, uint32_t number, uint64_t *clusters)
 {
 	struct block_runs runs;
 	uint32_t logical, blocks;
 	struct extent_list list = { 0 };
 	errcode_t error = 0;
 
-	block_runs_start_counted(&runs, build, number);
+	block_runs_start_counted(&runs, plan, number);
 	while (!error && block_runs_next(&runs, &logical, &blocks))
 		error = extent_list_add(&list, logical, 1, blocks);
 	if (!error)
-		*clusters += file_map_blocks(&build->format, list.extents, list.count);
+		*clusters += file_map_blocks(&plan->format, list.extents, list.count);
 	free(list.extents);
 	return error;
 }
 
-static errcode_t count_file(const struct build *build, uint32_t number, struct district *need)
+static errcode_t count_file(const struct plan *plan, uint32_t number, struct district *need)
 {
-	const struct tree_node *node = build_node(build, number);
+	const struct tree_node *node = plan_node(plan, number);
 	struct block_runs runs;
 	uint32_t logical, blocks;
 	struct cuts cuts = { 0 };
 	uint64_t total = 0;
 
-	if (node->size_bytes > file_map_max_bytes(&build->format))
+	if (node->size_bytes > file_map_max_bytes(&plan->format))
 		return EFBIG;
-	if (node->size_bytes && fits_inode(build, number, node->size_bytes)) {
-		build->placements[number].is_inline = true;
+	if (node->size_bytes && fits_inode(plan, number, node->size_bytes)) {
+		plan->placements[number].is_inline = true;
 		return 0;
 	}
-	block_runs_start(&runs, &build->format, node);
+	block_runs_start(&runs, &plan->format, node);
 	while (block_runs_next(&runs, &logical, &blocks)) {
 		total += blocks;
-		need->clusters += build_clusters(build, blocks);
-		add_cuts(build, blocks, &cuts);
+		need->clusters += plan_clusters(plan, blocks);
+		add_cuts(plan, blocks, &cuts);
 	}
-	build->placements[number].blocks = (uint32_t)total;
-	need->data_bytes += node->is_sparse ? total << build->format.block_bits : node->size_bytes;
-	if (!build->format.extents)
-		return runs.file_blocks > EXT2_NDIR_BLOCKS ? count_indirect(build, number, &need->clusters) : 0;
-	count_extent_map(build, &cuts, need);
+	plan->placements[number].blocks = (uint32_t)total;
+	need->data_bytes += node->is_sparse ? total << plan->format.block_bits : node->size_bytes;
+	if (!plan->format.extents)
+		return runs.file_blocks > EXT2_NDIR_BLOCKS ? count_indirect(plan, number, &need->clusters) : 0;
+	count_extent_map(plan, &cuts, need);
 	return 0;
 }
 
 /* The problem names both entries. */
-static errcode_t check_casefold(const struct build *build, uint32_t node, const struct directory_source *source,
+static errcode_t check_casefold(const struct plan *plan, uint32_t node, const struct directory_source *source,
                                 struct problem *problem)
 {
 	uint32_t first, second;
-	errcode_t error = directory_check_casefold(&build->format, source, &first, &second);
+	errcode_t error = directory_check_casefold(&plan->format, source, &first, &second);
 
 	if (error != EEXIST && error != EILSEQ)
 		return error;
-	SCOPE_FREE char *path = tree_path(build->tree, node);
+	SCOPE_FREE char *path = tree_path(plan->source->tree, node);
 
 	if (error == EILSEQ)
 		return problem_set_reason(problem, error, path, "cannot be case-insensitive",
@@ -116,51 +116,50 @@ static void cleanup_layout(struct directory_layout **layout)
 	directory_layout_free(*layout);
 }
 
-static errcode_t lay_out(const struct build *build, struct directory_job *job, struct problem *problem)
+static errcode_t lay_out(const struct plan *plan, struct directory_job *job, struct problem *problem)
 {
-	const struct tree_node *node = build_node(build, job->node);
+	const struct tree_node *node = plan_node(plan, job->node);
 	bool is_lost_found = job->node != TREE_ROOT && node->parent == TREE_ROOT &&
 	                     tree_name_compare(node->name, node->name_bytes, "lost+found", strlen("lost+found")) == 0;
-	struct placement *placement = &build->placements[job->node];
+	struct placement *placement = &plan->placements[job->node];
 	struct directory_view view;
 
 	__attribute__((cleanup(cleanup_layout))) struct directory_layout *earlier = TAKE(job->layout);
-	const struct directory_source source = directory_view_open(&view, build, job->node);
+	const struct directory_source source = directory_view_open(&view, plan, job->node);
 
 	placement->blocks = 0;
 	placement->is_inline = false;
 	if (source.is_casefolded) {
-		errcode_t error = check_casefold(build, job->node, &source, problem);
+		errcode_t error = check_casefold(plan, job->node, &source, problem);
 
 		if (error)
 			return error;
 	}
 	/* The kernel takes a root directory without blocks for damaged, and e2fsck wants lost+found as it is. */
 	if (job->node != TREE_ROOT && !is_lost_found) {
-		uint32_t room_bytes = build->xattrs[node->xattrs].inline_room_bytes;
+		uint32_t room_bytes = plan->xattrs.stores[node->xattrs].inline_room_bytes;
 
 		placement->is_inline = directory_inline_bytes(&source, room_bytes) > 0;
 		if (placement->is_inline)
 			return 0;
 	}
-	return directory_layout(&build->format, &source,
-	                        is_lost_found ? LOST_FOUND_BYTES >> build->format.block_bits : 1, earlier,
-	                        &placement->blocks, &job->layout);
+	return directory_layout(&plan->format, &source, is_lost_found ? LOST_FOUND_BYTES >> plan->format.block_bits : 1,
+	                        earlier, &placement->blocks, &job->layout);
 }
 
-/* Of a directory that has been laid out. */
-static errcode_t count_directory(const struct build *build, uint32_t number, struct district *need)
+/* Counts a directory that has been laid out. */
+static errcode_t count_directory(const struct plan *plan, uint32_t number, struct district *need)
 {
-	uint32_t blocks = build->placements[number].blocks;
+	uint32_t blocks = plan->placements[number].blocks;
 	struct cuts cuts = { 0 };
 
-	need->clusters += build_clusters(build, blocks);
+	need->clusters += plan_clusters(plan, blocks);
 	if (!blocks)
 		return 0;
-	if (!build->format.extents)
-		return count_indirect(build, number, &need->clusters);
-	add_cuts(build, blocks, &cuts);
-	count_extent_map(build, &cuts, need);
+	if (!plan->format.extents)
+		return count_indirect(plan, number, &need->clusters);
+	add_cuts(plan, blocks, &cuts);
+	count_extent_map(plan, &cuts, need);
 	return 0;
 }
 
@@ -168,34 +167,34 @@ static errcode_t count_directory(const struct build *build, uint32_t number, str
  * e2fsck 1.47.0 forgets inline symlinks when it counts what quotas are charged, and the blocks and inodes that their
  * xattrs have elsewhere.
  */
-static bool symlink_may_be_inline(const struct build *build, uint32_t number)
+static bool symlink_may_be_inline(const struct plan *plan, uint32_t number)
 {
-	const struct xattr_layout *xattrs = &build->xattrs[build_node(build, number)->xattrs].layout;
+	const struct xattr_layout *xattrs = &plan->xattrs.stores[plan_node(plan, number)->xattrs].layout;
 
-	return !build->format.quota && !xattrs->needs_block && !xattrs->in_value_inode;
+	return !plan->format.quota && !xattrs->needs_block && !xattrs->in_value_inode;
 }
 
-static errcode_t count_symlink(const struct build *build, uint32_t number, uint64_t *clusters)
+static errcode_t count_symlink(const struct plan *plan, uint32_t number, uint64_t *clusters)
 {
-	uint64_t length_bytes = build_node(build, number)->size_bytes;
+	uint64_t length_bytes = plan_node(plan, number)->size_bytes;
 
-	if (length_bytes > INODE_FAST_SYMLINK_BYTES && symlink_may_be_inline(build, number) &&
-	    fits_inode(build, number, length_bytes)) {
-		build->placements[number].is_inline = true;
+	if (length_bytes > INODE_FAST_SYMLINK_BYTES && symlink_may_be_inline(plan, number) &&
+	    fits_inode(plan, number, length_bytes)) {
+		plan->placements[number].is_inline = true;
 		return 0;
 	}
-	build->placements[number].blocks = length_bytes > INODE_FAST_SYMLINK_BYTES;
-	*clusters += build->placements[number].blocks;
+	plan->placements[number].blocks = length_bytes > INODE_FAST_SYMLINK_BYTES;
+	*clusters += plan->placements[number].blocks;
 	/* The target and its end must fit one block. */
-	return length_bytes < build->format.block_bytes ? 0 : ENAMETOOLONG;
+	return length_bytes < plan->format.block_bytes ? 0 : ENAMETOOLONG;
 }
 
 /* A limit of ext4 that a node is beyond: what is too much, and what would help. */
-static errcode_t limit_problem(const struct build *build, uint32_t number, errcode_t error, struct problem *problem)
+static errcode_t limit_problem(const struct plan *plan, uint32_t number, errcode_t error, struct problem *problem)
 {
-	const struct tree_node *node = build_node(build, number);
-	const struct ondisk_format *format = &build->format;
-	SCOPE_FREE char *path = tree_path(build->tree, number);
+	const struct tree_node *node = plan_node(plan, number);
+	const struct ondisk_format *format = &plan->format;
+	SCOPE_FREE char *path = tree_path(plan->source->tree, number);
 	const char *action = "cannot be stored";
 
 	if (error == EMLINK && S_ISDIR(node->mode))
@@ -226,62 +225,62 @@ static errcode_t limit_problem(const struct build *build, uint32_t number, errco
  */
 static errcode_t lay_out_directory(void *context, unsigned int worker, size_t directory, struct problem *problem)
 {
-	const struct build *build = context;
-	struct directory_job *job = &build->directories[directory];
-	errcode_t error = lay_out(build, job, problem);
+	const struct plan *plan = context;
+	struct directory_job *job = &plan->directories[directory];
+	errcode_t error = lay_out(plan, job, problem);
 
 	(void)worker;
-	return error ? limit_problem(build, job->node, error, problem) : 0;
+	return error ? limit_problem(plan, job->node, error, problem) : 0;
 }
 
 static errcode_t count_district(void *context, unsigned int worker, size_t district, struct problem *problem)
 {
-	const struct build *build = context;
-	struct node_range nodes = build_nodes(build, NODES_PER_DISTRICT, district);
+	const struct plan *plan = context;
+	struct node_range nodes = node_part(plan->source->tree, NODES_PER_DISTRICT, district);
 	struct district need = { 0 };
 
 	(void)worker;
 	for (uint32_t number = nodes.first; number < nodes.end; number++) {
-		const struct tree_node *node = build_node(build, number);
+		const struct tree_node *node = plan_node(plan, number);
 		errcode_t error = 0;
 
 		if (!S_ISDIR(node->mode)) {
-			build->placements[number].blocks = 0;
-			build->placements[number].is_inline = false;
+			plan->placements[number].blocks = 0;
+			plan->placements[number].is_inline = false;
 		}
-		if (tree_node_is_link(build->tree, number))
+		if (tree_node_is_link(plan->source->tree, number))
 			continue;
-		if (node->links > EXT2_LINK_MAX && !(S_ISDIR(node->mode) && build->format.dir_nlink))
+		if (node->links > EXT2_LINK_MAX && !(S_ISDIR(node->mode) && plan->format.dir_nlink))
 			error = EMLINK;
 		else if (S_ISDIR(node->mode))
-			error = count_directory(build, number, &need);
+			error = count_directory(plan, number, &need);
 		else if (S_ISREG(node->mode))
-			error = count_file(build, number, &need);
+			error = count_file(plan, number, &need);
 		else if (S_ISLNK(node->mode))
-			error = count_symlink(build, number, &need.clusters);
+			error = count_symlink(plan, number, &need.clusters);
 		if (error)
-			return limit_problem(build, number, error, problem);
+			return limit_problem(plan, number, error, problem);
 	}
-	build->space.districts[district] = need;
+	plan->space.districts[district] = need;
 	return 0;
 }
 
 /* Directories before each part of the nodes; while they are counted, in the part before. */
 struct directory_list {
-	struct build *build;
+	struct plan *plan;
 	uint32_t *before;
 };
 
 static errcode_t count_directories(void *context, unsigned int worker, size_t task, struct problem *problem)
 {
 	const struct directory_list *list = context;
-	struct node_range nodes = build_task_nodes(list->build, task);
+	struct node_range nodes = node_task(list->plan->source->tree, task);
 	uint32_t count = 0;
 
 	(void)worker;
 	(void)problem;
 	for (uint32_t node = nodes.first; node < nodes.end; node++)
-		count += S_ISDIR(build_node(list->build, node)->mode);
+		count += S_ISDIR(plan_node(list->plan, node)->mode);
 	list->before[task + 1] = count;
 	return 0;
 }
@@ -289,41 +288,41 @@ static errcode_t count_directories(void *context, unsigned int worker, size_t ta
 static errcode_t fill_directories(void *context, unsigned int worker, size_t task, struct problem *problem)
 {
 	const struct directory_list *list = context;
-	struct node_range nodes = build_task_nodes(list->build, task);
+	struct node_range nodes = node_task(list->plan->source->tree, task);
 	uint32_t next = list->before[task];
 
 	(void)worker;
 	(void)problem;
 	/* Here, and not by calloc(), so that the threads share the first touches of this memory. */
-	memset(&list->build->placements[nodes.first], 0, (nodes.end - nodes.first) * sizeof(*list->build->placements));
+	memset(&list->plan->placements[nodes.first], 0, (nodes.end - nodes.first) * sizeof(*list->plan->placements));
 	for (uint32_t node = nodes.first; next < list->before[task + 1]; node++)
-		if (S_ISDIR(build_node(list->build, node)->mode))
-			list->build->directories[next++].node = node;
+		if (S_ISDIR(plan_node(list->plan, node)->mode))
+			list->plan->directories[next++].node = node;
 	return 0;
 }
 
-static errcode_t list_directories(struct build *build, struct problem *problem)
+static errcode_t list_directories(struct plan *plan, struct pool *pool, struct problem *problem)
 {
-	size_t tasks = build_task_count(build);
+	size_t tasks = node_task_count(plan->source->tree);
 	SCOPE_FREE uint32_t *before = calloc(tasks + 1, sizeof(*before));
-	struct directory_list list = { build, before };
-	errcode_t error = before ? pool_run(build->pool, tasks, count_directories, &list, problem) : ENOMEM;
+	struct directory_list list = { plan, before };
+	errcode_t error = before ? pool_run(pool, tasks, count_directories, &list, problem) : ENOMEM;
 
 	if (error)
 		return error;
 	for (size_t task = 0; task < tasks; task++)
 		before[task + 1] += before[task];
-	build->directory_count = before[tasks];
-	build->directories = calloc(build->directory_count, sizeof(*build->directories));
-	build->placements = malloc(build->tree->node_count * sizeof(*build->placements));
-	if (!build->directories || !build->placements) {
-		build->directory_count = 0;
+	plan->directory_count = before[tasks];
+	plan->directories = calloc(plan->directory_count, sizeof(*plan->directories));
+	plan->placements = malloc(plan->source->tree->node_count * sizeof(*plan->placements));
+	if (!plan->directories || !plan->placements) {
+		plan->directory_count = 0;
 		return ENOMEM;
 	}
-	error = pool_run(build->pool, tasks, fill_directories, &list, problem);
+	error = pool_run(pool, tasks, fill_directories, &list, problem);
 	/* What no task has cleared says nothing, and whoever releases the build would go by it. */
 	if (error)
-		free(TAKE(build->placements));
+		free(TAKE(plan->placements));
 	return error;
 }
 
@@ -331,17 +330,17 @@ static errcode_t list_directories(struct build *build, struct problem *problem)
  * Directories that were case-insensitive in an image are, where the filesystem can have them; those that the options
  * name are, and all below them, as the kernel has subdirectories inherit it.
  */
-static errcode_t mark_casefolded(struct build *build, struct problem *problem)
+static errcode_t mark_casefolded(struct plan *plan, struct problem *problem)
 {
-	const struct tree *tree = build->tree;
-	char *const *path = build->options->casefolded;
+	const struct tree *tree = plan->source->tree;
+	char *const *path = plan->options->casefolded;
 
-	for (uint32_t node = 0; build->format.encoding && node < tree->node_count; node++)
-		build->placements[node].is_casefolded = tree->nodes[node].is_casefolded;
+	for (uint32_t node = 0; plan->format.encoding && node < tree->node_count; node++)
+		plan->placements[node].is_casefolded = tree->nodes[node].is_casefolded;
 	if (!path)
 		return 0;
-	if (!build->format.encoding)
-		return problem_set_reason(problem, EINVAL, build->options->image, "cannot be case-insensitive",
+	if (!plan->format.encoding)
+		return problem_set_reason(problem, EINVAL, plan->options->image, "cannot be case-insensitive",
 		                          "the filesystem lacks the feature casefold");
 	for (; *path; path++) {
 		uint32_t node;
@@ -349,28 +348,28 @@ static errcode_t mark_casefolded(struct build *build, struct problem *problem)
 		if (!tree_find_path(tree, *path, &node) || !S_ISDIR(tree->nodes[node].mode))
 			return problem_set_reason(problem, ENOTDIR, *path, "cannot be case-insensitive",
 			                          "the source has no such directory");
-		build->placements[node].is_casefolded = true;
+		plan->placements[node].is_casefolded = true;
 	}
 	/* A directory comes before what is in it. */
 	for (uint32_t node = 0; node < tree->node_count; node++)
-		if (S_ISDIR(tree->nodes[node].mode) && build->placements[tree->nodes[node].parent].is_casefolded)
-			build->placements[node].is_casefolded = true;
+		if (S_ISDIR(tree->nodes[node].mode) && plan->placements[tree->nodes[node].parent].is_casefolded)
+			plan->placements[node].is_casefolded = true;
 	return 0;
 }
 
-/* Of the format that ext4 uses (vfsv1): blocks of 1 KiB; an owner's entry may need one of each of the tree's levels. */
+/* In ext4's format (vfsv1) blocks have 1 KiB; an owner's entry may need one of each level of the tree. */
 #define QUOTA_OWNER_BYTES (5 * 1024)
 #define QUOTA_SLOTS 4096u
 
 /* An upper bound of the users, groups and projects: the slots of a small hash table that are in use. */
-static uint64_t most_quota_owners(const struct build *build)
+static uint64_t most_quota_owners(const struct plan *plan)
 {
-	const struct tree *tree = build->tree;
+	const struct tree *tree = plan->source->tree;
 	uint8_t seen[3][QUOTA_SLOTS] = { { 0 } };
 	uint64_t owners = 0;
 
 	for (uint32_t node = 0; node < tree->node_count; node++) {
-		uint32_t ids[3] = { tree->nodes[node].uid, tree->nodes[node].gid, build_project(build, node) };
+		uint32_t ids[3] = { tree->nodes[node].uid, tree->nodes[node].gid, plan_project(plan, node) };
 
 		for (int type = 0; type < 3; type++) {
 			uint8_t *slot = &seen[type][ids[type] * 2654435761u % QUOTA_SLOTS];
@@ -383,68 +382,68 @@ static uint64_t most_quota_owners(const struct build *build)
 	return owners > QUOTA_SLOTS / 2 ? 3ull * tree->node_count : owners;
 }
 
-static errcode_t count_districts(struct build *build, struct problem *problem)
+static errcode_t count_districts(struct plan *plan, struct pool *pool, struct problem *problem)
 {
-	uint32_t count = district_count(build);
-	struct space_estimate *space = &build->space;
+	uint32_t count = district_count(plan);
+	struct space_estimate *space = &plan->space;
 
 	if (!space->districts)
 		space->districts = calloc(count, sizeof(*space->districts));
 	if (!space->districts)
 		return problem_set(problem, ENOMEM, NULL, "cannot plan the image");
-	errcode_t error = pool_run(build->pool, build->directory_count, lay_out_directory, build, problem);
+	errcode_t error = pool_run(pool, plan->directory_count, lay_out_directory, plan, problem);
 
 	if (!error)
-		error = pool_run(build->pool, count, count_district, build, problem);
+		error = pool_run(pool, count, count_district, plan, problem);
 	if (error)
 		return error;
-	build->data_bytes = 0;
-	space->clusters = xattrs_clusters(build);
+	plan->data_bytes = 0;
+	space->clusters = xattrs_clusters(plan);
 	for (uint32_t district = 0; district < count; district++) {
 		space->clusters += space->districts[district].clusters;
-		build->data_bytes += space->districts[district].data_bytes;
+		plan->data_bytes += space->districts[district].data_bytes;
 	}
 	return 0;
 }
 
-errcode_t space_estimate_count(struct build *build, const struct ondisk_format *format, uint32_t blocks_per_group,
-                               struct problem *problem)
+errcode_t space_estimate_count(struct plan *plan, struct pool *pool, const struct ondisk_format *format,
+                               uint32_t blocks_per_group, struct problem *problem)
 {
-	struct space_estimate *space = &build->space;
+	struct space_estimate *space = &plan->space;
 
-	if (space->is_counted && memcmp(format, &build->format, sizeof(*format)) == 0 &&
+	if (space->is_counted && memcmp(format, &plan->format, sizeof(*format)) == 0 &&
 	    space->blocks_per_group == blocks_per_group)
 		return 0;
 	/* A count that fails leaves parts of one, which must not be taken for that of this format. */
 	space->is_counted = false;
-	build->format = *format;
+	plan->format = *format;
 	space->blocks_per_group = blocks_per_group;
-	errcode_t error = build->directories ? 0 : list_directories(build, problem);
+	errcode_t error = plan->directories ? 0 : list_directories(plan, pool, problem);
 
 	if (!error)
-		error = mark_casefolded(build, problem);
+		error = mark_casefolded(plan, problem);
 	if (error)
 		return problem_set(problem, error, NULL, "cannot plan the image");
 	/* First: what stays free beside them in the inodes can hold small contents. */
-	error = xattrs_lay_out(build, problem);
+	error = xattrs_lay_out(plan, problem);
 	if (!error)
-		error = count_districts(build, problem);
+		error = count_districts(plan, pool, problem);
 	if (error)
 		return error;
 	space->quota_blocks =
-		format->quota ? (most_quota_owners(build) * QUOTA_OWNER_BYTES + 65536) >> format->block_bits : 0;
+		format->quota ? (most_quota_owners(plan) * QUOTA_OWNER_BYTES + 65536) >> format->block_bits : 0;
 	space->is_counted = true;
 	return 0;
 }
 
-void space_estimate_release(struct build *build)
+void space_estimate_release(struct plan *plan)
 {
-	for (uint32_t directory = 0; directory < build->directory_count; directory++)
-		directory_layout_free(build->directories[directory].layout);
-	build->directory_count = 0;
-	free(TAKE(build->directories));
-	free(TAKE(build->placements));
-	free(TAKE(build->space.districts));
-	build->space.is_counted = false;
-	xattrs_release(build);
+	for (uint32_t directory = 0; directory < plan->directory_count; directory++)
+		directory_layout_free(plan->directories[directory].layout);
+	plan->directory_count = 0;
+	free(TAKE(plan->directories));
+	free(TAKE(plan->placements));
+	free(TAKE(plan->space.districts));
+	plan->space.is_counted = false;
+	xattrs_release(plan);
 }

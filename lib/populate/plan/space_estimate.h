@@ -2,7 +2,8 @@
 /* How much room everything takes, known before anything is placed. */
 #pragma once
 
-#include "populate/build/build.h"
+#include "populate/build/plan.h"
+#include "support/run/pool.h"
 
 /*
  * A district is a run of neighbouring nodes that gets a range of the free space of its own. Where the districts end
@@ -10,19 +11,19 @@
  */
 #define NODES_PER_DISTRICT 4096u
 
-static inline uint32_t district_count(const struct build *build)
+static inline uint32_t district_count(const struct plan *plan)
 {
-	return (uint32_t)build_part_count(build, NODES_PER_DISTRICT);
+	return (uint32_t)node_part_count(plan->source->tree, NODES_PER_DISTRICT);
 }
 
 /*
- * Counts for a format, unless that is what was counted last, and makes it build->format: fills in build->space,
+ * Counts for a format, unless that is what was counted last, and makes it plan->format: fills in plan->space,
  * data_bytes, the placements' blocks, the directories' layouts and the xattr stores. The problem names the first
  * directory that cannot be laid out, or else the first node that cannot be stored (too large, too many links, an xattr
  * too long), the same for any number of threads.
  */
-MUST_CHECK errcode_t space_estimate_count(struct build *build, const struct ondisk_format *format,
+MUST_CHECK errcode_t space_estimate_count(struct plan *plan, struct pool *pool, const struct ondisk_format *format,
                                           uint32_t blocks_per_group, struct problem *problem);
 
 /* Frees what counting filled in; the next time it counts anew. */
-void space_estimate_release(struct build *build);
+void space_estimate_release(struct plan *plan);

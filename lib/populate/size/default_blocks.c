@@ -14,13 +14,13 @@
 static errcode_t configured_block(const struct sizing *sizing, const char *usage, uint32_t *block_bytes,
                                   struct problem *problem)
 {
-	const struct build *build = sizing->build;
-	struct populate_options options = *build->options;
+	const struct plan *plan = sizing->plan;
+	struct populate_options options = *plan->options;
 	char *arguments[MOST_ARGUMENTS] = { (char *)usage, (char *)"-Onone" };
 	size_t count = 2;
 	struct filesystem_room room;
 
-	for (char *const *option = build->options->mke2fs; option && *option && count < MOST_ARGUMENTS - 1; option++)
+	for (char *const *option = plan->options->mke2fs; option && *option && count < MOST_ARGUMENTS - 1; option++)
 		if (strncmp(*option, "-t", 2) == 0)
 			arguments[count++] = *option;
 	options.mke2fs = arguments;
@@ -28,7 +28,7 @@ static errcode_t configured_block(const struct sizing *sizing, const char *usage
 	options.mke2fs_output = 0;
 	const struct mke2fs_run run = {
 		.options = &options,
-		.identity = &build->identity,
+		.identity = &plan->source->identity,
 		.path = sizing->run.path,
 		.size = EMPTY_SIZE,
 	};
@@ -45,12 +45,12 @@ static errcode_t configured_block(const struct sizing *sizing, const char *usage
 
 errcode_t default_blocks_wanted(const struct sizing *sizing, bool *ret, struct problem *problem)
 {
-	const struct populate_options *options = sizing->build->options;
+	const struct populate_options *options = sizing->plan->options;
 	struct problem refusal = { 0 };
 	uint32_t small, others = 0;
 
 	*ret = false;
-	if (!options->own_defaults || options->block_size_given || options->usage_given || sizing->build->base)
+	if (!options->own_defaults || options->block_size_given || options->usage_given || sizing->plan->source->base)
 		return 0;
 	errcode_t error = configured_block(sizing, "-Tsmall", &small, &refusal);
 	if (!error && small == SMALL_BLOCK_BYTES)
@@ -59,7 +59,7 @@ errcode_t default_blocks_wanted(const struct sizing *sizing, bool *ret, struct p
 		problem_move(problem, &refusal);
 		return error;
 	}
-	/* What it refuses even so, it will refuse again, and say why. */
+	/* If mke2fs refuses this, too, it will refuse again later, with its reason. */
 	problem_clear(&refusal);
 	*ret = !error && small == SMALL_BLOCK_BYTES && others == DEFAULT_BLOCK_BYTES;
 	return 0;

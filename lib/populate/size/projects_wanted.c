@@ -82,7 +82,7 @@ errcode_t projects_wanted(const struct populate_options *options, bool *ret, str
 		problem_move(problem, &refusal);
 		return error;
 	}
-	/* What it refuses even so, it will refuse again, and say why. */
+	/* If mke2fs refuses this, too, it will refuse again later, with its reason. */
 	problem_clear(&refusal);
 	return 0;
 }

@@ -48,7 +48,7 @@ static void size_text(uint64_t kib, char text[32])
 
 static errcode_t too_few_inodes(const struct sizing *sizing, struct problem *problem)
 {
-	return problem_set_reason(problem, EXT2MB_ET_NO_SPACE, sizing->build->options->image, "the source does not fit",
+	return problem_set_reason(problem, EXT2MB_ET_NO_SPACE, sizing->plan->options->image, "the source does not fit",
 	                          "it needs %" PRIu64 " more inodes; there must be at least %" PRIu64,
 	                          size_missing_inodes(sizing), size_exact_inodes(sizing));
 }
@@ -60,7 +60,7 @@ static errcode_t too_few_inodes(const struct sizing *sizing, struct problem *pro
 static bool wants_usual_blocks(const struct sizing *sizing, errcode_t error)
 {
 	return (error == ENAMETOOLONG || error == E2BIG || error == EFBIG) &&
-	       !sizing->build->options->block_size_given && sizing->room.format.block_bytes < DEFAULT_BLOCK_BYTES;
+	       !sizing->plan->options->block_size_given && sizing->room.format.block_bytes < DEFAULT_BLOCK_BYTES;
 }
 
 /*
@@ -101,7 +101,7 @@ static errcode_t judge(struct size_search *search)
 	return 0;
 }
 
-/* Of files that are not sparse. */
+/* Bytes of files that are not sparse. */
 static uint64_t content_bytes(const struct tree *tree)
 {
 	uint64_t bytes = 0;
@@ -116,8 +116,8 @@ static uint64_t content_bytes(const struct tree *tree)
 /* A first size that is surely large enough, to see what this mke2fs makes of one. */
 static uint64_t first_guess_kib(const struct sizing *sizing)
 {
-	const struct populate_options *options = sizing->build->options;
-	const struct tree *tree = sizing->build->tree;
+	const struct populate_options *options = sizing->plan->options;
+	const struct tree *tree = sizing->plan->source->tree;
 	uint64_t bytes = content_bytes(tree) + options->free_bytes + options->free_inodes * 256;
 
 	/* A block and an inode each, and half as much again as the journal may get. */
@@ -216,16 +216,16 @@ static errcode_t search_smallest(struct sizing *sizing, uint64_t *kib, struct pr
 	if (error)
 		return error;
 	if (!search.enough)
-		return problem_set_reason(problem, EXT2MB_ET_NO_SPACE, sizing->build->options->image,
+		return problem_set_reason(problem, EXT2MB_ET_NO_SPACE, sizing->plan->options->image,
 		                          "the source does not fit", "no size leaves as much free as --free says");
 	search.kib = *kib = search.enough;
 	return judge(&search);
 }
 
 /* Whether all this could fit a filesystem that is too small for the blocks that are the default. */
-static bool may_be_small(const struct build *build)
+static bool may_be_small(const struct plan *plan)
 {
-	return content_bytes(build->tree) + (uint64_t)build->inode_count * EXT2_GOOD_OLD_INODE_SIZE <
+	return content_bytes(plan->source->tree) + (uint64_t)plan->source->inode_count * EXT2_GOOD_OLD_INODE_SIZE <
 	       DEFAULT_BLOCKS_LEAST_KIB * 1024;
 }
 
@@ -238,7 +238,7 @@ static errcode_t find_smallest(struct sizing *sizing, uint64_t *kib, struct prob
 
 	if (!sizing->wants_default_blocks)
 		return search_smallest(sizing, kib, problem);
-	if (!sizing->run.block_bytes && may_be_small(sizing->build)) {
+	if (!sizing->run.block_bytes && may_be_small(sizing->plan)) {
 		error = search_smallest(sizing, kib, &attempt);
 		if (!error && *kib < DEFAULT_BLOCKS_LEAST_KIB)
 			return 0;
@@ -260,7 +260,7 @@ static errcode_t find_smallest(struct sizing *sizing, uint64_t *kib, struct prob
 /* The size that was asked for; false: mke2fs alone understands it. */
 static bool given_kib(const struct sizing *sizing, const char *size, uint64_t *kib)
 {
-	const struct populate_options *options = sizing->build->options;
+	const struct populate_options *options = sizing->plan->options;
 	/* mke2fs takes blocks where -b says of what size. A size of ours names its unit. */
 	uint64_t unit = options->block_size_given ? sizing->room.format.block_bytes : 1024;
 	uint64_t bytes;
@@ -280,7 +280,7 @@ static bool given_kib(const struct sizing *sizing, const char *size, uint64_t *k
 /* Says how large it would have to be. found: the problem with the size itself, which is kept if that is another one. */
 static errcode_t too_small(struct sizing *sizing, const char *size, struct problem *found)
 {
-	struct problem *problem = sizing->build->problem;
+	struct problem *problem = sizing->work->problem;
 	struct problem attempt = { 0 };
 	errcode_t error = found->error;
 	uint64_t least_kib = 0, kib = 0;
@@ -298,7 +298,7 @@ static errcode_t too_small(struct sizing *sizing, const char *size, struct probl
 		return error;
 	}
 	problem_clear(found);
-	return problem_set_reason(problem, EXT2MB_ET_NO_SPACE, sizing->build->options->image, "the source does not fit",
+	return problem_set_reason(problem, EXT2MB_ET_NO_SPACE, sizing->plan->options->image, "the source does not fit",
 	                          "it needs %" PRIu64 "K more; the size must be at least %" PRIu64 "K",
 	                          least_kib > kib ? least_kib - kib : 0, least_kib);
 }
@@ -315,8 +315,8 @@ static errcode_t choose_given(struct sizing *sizing, const char *size)
 		error = size_try(sizing, size, &found);
 	}
 	if ((error && !size_is_refused(error)) || (!error && size_missing_inodes(sizing))) {
-		problem_move(sizing->build->problem, &found);
-		return error ? error : too_few_inodes(sizing, sizing->build->problem);
+		problem_move(sizing->work->problem, &found);
+		return error ? error : too_few_inodes(sizing, sizing->work->problem);
 	}
 	return error || size_spare_blocks(sizing) < 0 ? too_small(sizing, size, &found) : 0;
 }
@@ -324,7 +324,7 @@ static errcode_t choose_given(struct sizing *sizing, const char *size)
 /* As large as the earlier image: then its metadata is where it was. *fits is false: the tree has outgrown that. */
 static errcode_t try_size_of_base(struct sizing *sizing, char size[32], bool *fits)
 {
-	const struct base_image *base = sizing->build->base;
+	const struct base_image *base = sizing->plan->source->base;
 	struct problem attempt = { 0 };
 
 	size_text(base->blocks * (base->block_bytes / 1024), size);
@@ -332,7 +332,7 @@ static errcode_t try_size_of_base(struct sizing *sizing, char size[32], bool *fi
 
 	*fits = !error && !size_missing_inodes(sizing) && size_spare_blocks(sizing) >= 0;
 	if ((error && !size_is_refused(error)) || wants_usual_blocks(sizing, error)) {
-		problem_move(sizing->build->problem, &attempt);
+		problem_move(sizing->work->problem, &attempt);
 		return error;
 	}
 	problem_clear(&attempt);
@@ -341,7 +341,7 @@ static errcode_t try_size_of_base(struct sizing *sizing, char size[32], bool *fi
 
 static errcode_t choose(struct sizing *sizing, const struct output *output, char size[32])
 {
-	const char *given = sizing->build->options->size;
+	const char *given = sizing->plan->options->size;
 	uint64_t kib = output->existing_bytes / 1024;
 
 	if (given || !output_is_fresh(output)) {
@@ -359,46 +359,48 @@ static errcode_t choose(struct sizing *sizing, const struct output *output, char
 	errcode_t error = 0;
 	bool fits = false;
 
-	if (sizing->build->base)
+	if (sizing->plan->source->base)
 		error = try_size_of_base(sizing, size, &fits);
 	if (error || fits)
 		return error;
-	error = find_smallest(sizing, &kib, sizing->build->problem);
+	error = find_smallest(sizing, &kib, sizing->work->problem);
 
 	size_text(kib, size);
 	return error;
 }
 
-errcode_t size_choose(struct build *build, const struct output *output, struct size_choice *choice)
+errcode_t size_choose(struct plan *plan, const struct workplace *work, const struct output *output,
+                      struct size_choice *choice)
 {
 	struct trial_file scratch;
-	errcode_t error = trial_file_open(&scratch, build->problem);
+	errcode_t error = trial_file_open(&scratch, work->problem);
 	struct sizing sizing = {
-		.build = build,
+		.plan = plan,
+		.work = work,
 		.run.path = scratch.path,
 		.descriptor = scratch.descriptor,
 		.extra_blocks = choice->extra_blocks,
 	};
 
-	if (build->base && !build->options->block_size_given)
-		sizing.run.block_bytes = build->base->block_bytes;
-	if (build->base && size_chooses_inodes(&sizing))
-		sizing.base_inodes = build->base->inode_count;
+	if (plan->source->base && !plan->options->block_size_given)
+		sizing.run.block_bytes = plan->source->base->block_bytes;
+	if (plan->source->base && size_chooses_inodes(&sizing))
+		sizing.base_inodes = plan->source->base->inode_count;
 	if (!error && !choice->knows_default_blocks)
-		error = default_blocks_wanted(&sizing, &choice->wants_default_blocks, build->problem);
+		error = default_blocks_wanted(&sizing, &choice->wants_default_blocks, work->problem);
 	choice->knows_default_blocks = !error;
 	sizing.wants_default_blocks = choice->wants_default_blocks;
 	if (!error)
 		error = choose(&sizing, output, choice->size);
 	/* mke2fs refuses them with some other options (-J size=1): then it decides. */
 	if (error == EINVAL && sizing.wants_default_blocks && sizing.run.block_bytes) {
-		problem_clear(build->problem);
+		problem_clear(work->problem);
 		sizing.wants_default_blocks = false;
 		sizing.run.block_bytes = 0;
 		error = choose(&sizing, output, choice->size);
 	}
 	if (wants_usual_blocks(&sizing, error)) {
-		problem_clear(build->problem);
+		problem_clear(work->problem);
 		sizing.run.block_bytes = DEFAULT_BLOCK_BYTES;
 		sizing.base_inodes = 0;
 		error = choose(&sizing, output, choice->size);
@@ -411,10 +413,12 @@ errcode_t size_choose(struct build *build, const struct output *output, struct s
 	return error;
 }
 
-errcode_t size_format(struct build *build, const struct output *output, const struct size_choice *choice)
+errcode_t size_format(struct plan *plan, const struct workplace *work, const struct output *output,
+                      const struct size_choice *choice)
 {
 	struct sizing sizing = {
-		.build = build,
+		.plan = plan,
+		.work = work,
 		.run.path = output->work_path,
 		.run.is_device = output->is_device,
 		.run.offset_bytes = output->offset_bytes,
@@ -423,13 +427,13 @@ errcode_t size_format(struct build *build, const struct output *output, const st
 		.extra_blocks = choice->extra_blocks,
 		.base_inodes = choice->inodes,
 	};
-	errcode_t error = size_try(&sizing, choice->size, build->problem);
+	errcode_t error = size_try(&sizing, choice->size, work->problem);
 
 	if (error)
 		return error;
 	/* A device may have another sector size than a file, and then other blocks. */
 	if (size_missing_inodes(&sizing) || size_spare_blocks(&sizing) < 0)
-		return problem_set_reason(build->problem, EXT2MB_ET_NO_SPACE, build->options->image,
+		return problem_set_reason(work->problem, EXT2MB_ET_NO_SPACE, plan->options->image,
 		                          "the source does not fit",
 		                          "mke2fs treats it differently from a file of its size");
 	return 0;

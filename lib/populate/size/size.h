@@ -5,7 +5,8 @@
  */
 #pragma once
 
-#include "populate/build/build.h"
+#include "populate/build/plan.h"
+#include "populate/build/workplace.h"
 #include "populate/format/filesystem.h"
 #include "populate/output/output.h"
 
@@ -26,7 +27,9 @@ struct size_choice {
  * place, or the smallest that is large enough; for that one the tree has been counted then. A size that is too small
  * is EXT2MB_ET_NO_SPACE, and the problem says which one is large enough.
  */
-MUST_CHECK errcode_t size_choose(struct build *build, const struct output *output, struct size_choice *choice);
+MUST_CHECK errcode_t size_choose(struct plan *plan, const struct workplace *work, const struct output *output,
+                                 struct size_choice *choice);
 
 /* Makes the empty filesystem in the output, which must turn out as chosen. */
-MUST_CHECK errcode_t size_format(struct build *build, const struct output *output, const struct size_choice *choice);
+MUST_CHECK errcode_t size_format(struct plan *plan, const struct workplace *work, const struct output *output,
+                                 const struct size_choice *choice);

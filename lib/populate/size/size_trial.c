@@ -21,31 +21,31 @@
 
 static errcode_t format(struct sizing *sizing, const char *size, struct problem *problem)
 {
-	struct build *build = sizing->build;
+	struct plan *plan = sizing->plan;
 	struct mke2fs_run *run = &sizing->run;
 	struct filesystem_room room;
 
-	run->options = build->options;
-	run->identity = &build->identity;
+	run->options = plan->options;
+	run->identity = &plan->source->identity;
 	run->size = size;
 	if (interrupt_pending())
 		return EINTR;
 	/* Nothing of the last trial may be left in the file. */
 	if (sizing->descriptor >= 0 && ftruncate(sizing->descriptor, (off_t)run->offset_bytes) < 0)
-		return problem_set(problem, errno, build->options->image, "cannot truncate");
+		return problem_set(problem, errno, plan->options->image, "cannot truncate");
 	errcode_t error = mke2fs_run(run, problem);
 	if (!error)
-		error = filesystem_look(run->path, run->offset_bytes, build->options->image, &room, problem);
+		error = filesystem_look(run->path, run->offset_bytes, plan->options->image, &room, problem);
 	if (error)
 		return error;
 	sizing->room = room;
-	return space_estimate_count(build, &room.format, room.blocks_per_group, problem);
+	return space_estimate_count(plan, sizing->work->pool, &room.format, room.blocks_per_group, problem);
 }
 
-/* Of the tree, and those that shall be left; the root's is there already. */
+/* The tree's inodes, and those that must stay free; the root's exists already. */
 static uint64_t wanted_inodes(const struct sizing *sizing)
 {
-	return build_items(sizing->build) - 1 + sizing->build->options->free_inodes;
+	return plan_items(sizing->plan) - 1 + sizing->plan->options->free_inodes;
 }
 
 uint64_t size_missing_inodes(const struct sizing *sizing)
@@ -70,7 +70,7 @@ errcode_t size_try(struct sizing *sizing, const char *size, struct problem *prob
 	sizing->run.inodes = sizing->base_inodes;
 	errcode_t error = format(sizing, size, problem);
 
-	for (uint64_t extra = 0; !error && size_missing_inodes(sizing) && !sizing->build->options->inodes_fixed;) {
+	for (uint64_t extra = 0; !error && size_missing_inodes(sizing) && !sizing->plan->options->inodes_fixed;) {
 		/* What mke2fs chose says nothing of how it rounds what is asked for. */
 		if (sizing->run.inodes)
 			extra = 2 * extra + size_missing_inodes(sizing);
@@ -85,7 +85,7 @@ errcode_t size_try(struct sizing *sizing, const char *size, struct problem *prob
 /* --free: blocks that anyone may use, so neither the superuser's nor the kernel's. */
 static uint64_t free_blocks_wanted(const struct sizing *sizing)
 {
-	const struct populate_options *options = sizing->build->options;
+	const struct populate_options *options = sizing->plan->options;
 	const struct filesystem_room *room = &sizing->room;
 	uint64_t kernel_clusters = (room->blocks >> room->format.cluster_bits) / KERNEL_RESERVE_PART;
 	uint64_t wanted = (options->free_bytes + room->format.block_bytes - 1) >> room->format.block_bits;
@@ -104,11 +104,11 @@ static uint64_t free_blocks_wanted(const struct sizing *sizing)
 int64_t size_left_blocks(const struct sizing *sizing)
 {
 	const struct filesystem_room *room = &sizing->room;
-	const struct build *build = sizing->build;
+	const struct plan *plan = sizing->plan;
 
-	assert(build->space.is_counted);
-	uint64_t needed = (build->space.clusters << room->format.cluster_bits) + build->space.quota_blocks;
-	uint64_t there = room->free_blocks + (build->tree_has_lost_found ? room->lost_found_blocks : 0);
+	assert(plan->space.is_counted);
+	uint64_t needed = (plan->space.clusters << room->format.cluster_bits) + plan->space.quota_blocks;
+	uint64_t there = room->free_blocks + (plan->source->has_lost_found ? room->lost_found_blocks : 0);
 
 	return (int64_t)there - (int64_t)needed;
 }

@@ -4,12 +4,14 @@
 
 #include <errno.h>
 
-#include "populate/build/build.h"
+#include "populate/build/plan.h"
+#include "populate/build/workplace.h"
 #include "populate/format/filesystem.h"
 #include "populate/format/mke2fs.h"
 
 struct sizing {
-	struct build *build;
+	struct plan *plan; /* of which the space estimate is made */
+	const struct workplace *work;
 	struct mke2fs_run run; /* what mke2fs is told; -N, of the last filesystem made, is set here */
 	int descriptor; /* a file, cut at the offset before each trial; -1: one that keeps its size, or a device */
 
@@ -36,10 +38,10 @@ static inline bool size_is_refused(errcode_t error)
 	return error == EINVAL || error == ENAMETOOLONG || error == E2BIG || error == EFBIG;
 }
 
-/* Of the last filesystem made: what is lacking, 0 if nothing is. */
+/* The inodes that the last filesystem lacks; 0: none. */
 uint64_t size_missing_inodes(const struct sizing *sizing);
 
-/* Of the last filesystem made: blocks that are left when all is stored; negative: so many are lacking. */
+/* The free blocks of the last filesystem when everything is stored; negative: it lacks this many. */
 int64_t size_left_blocks(const struct sizing *sizing);
 
 /* The same beyond extra_blocks and what --free wants to be left. */
@@ -51,7 +53,7 @@ uint64_t size_exact_inodes(const struct sizing *sizing);
 /* mke2fs's -i, -T or -N does not say how many inodes there are. */
 static inline bool size_chooses_inodes(const struct sizing *sizing)
 {
-	return !sizing->build->options->inodes_given && !sizing->build->options->inodes_fixed;
+	return !sizing->plan->options->inodes_given && !sizing->plan->options->inodes_fixed;
 }
 
 /* A file in memory, without a name in any directory, in which mke2fs tries a size. */

@@ -19,7 +19,7 @@
 
 #define BUFFER_BYTES (1u << 20)
 
-/* What each worker has of its own. libext2fs knows nothing of how the image was made. */
+/* State of each worker. libext2fs reads the image independently of how it was made. */
 struct verify_worker {
 	ext2_filsys fs;
 	struct extent_list runs; /* of a file's blocks in the image */
@@ -28,7 +28,8 @@ struct verify_worker {
 };
 
 struct verifying {
-	struct build *build;
+	const struct plan *plan;
+	const struct image_file *file;
 	struct verify_worker *workers;
 };
 
@@ -45,17 +46,17 @@ struct subject {
 
 static const struct tree_node *node_of(const struct subject *subject)
 {
-	return build_node(subject->verifying->build, subject->node);
+	return plan_node(subject->verifying->plan, subject->node);
 }
 
 static uint32_t ino_of(const struct subject *subject)
 {
-	return subject->verifying->build->placements[subject->node].ino;
+	return subject->verifying->plan->placements[subject->node].ino;
 }
 
 __attribute__((format(printf, 2, 3))) static errcode_t differs(const struct subject *subject, const char *format, ...)
 {
-	SCOPE_FREE char *path = tree_path(subject->verifying->build->tree, subject->node);
+	SCOPE_FREE char *path = tree_path(subject->verifying->plan->source->tree, subject->node);
 	SCOPE_FREE char *reason = NULL;
 	va_list arguments;
 
@@ -71,14 +72,14 @@ static errcode_t unreadable(const struct subject *subject, errcode_t error)
 {
 	if (error == EUCLEAN)
 		return error;
-	return build_node_problem(subject->verifying->build, subject->problem, subject->node, error,
-	                          "cannot be read back from the image");
+	return plan_node_problem(subject->verifying->plan, subject->problem, subject->node, error,
+	                         "cannot be read back from the image");
 }
 
 static errcode_t compare_time(const struct subject *subject, const char *name, uint32_t low, uint32_t extra,
                               struct inode_time given)
 {
-	struct inode_time wanted = inode_stored_time(&subject->verifying->build->format, given);
+	struct inode_time wanted = inode_stored_time(&subject->verifying->plan->format, given);
 	/* The lower two bits of the extra field extend the seconds beyond 32 bits. */
 	int64_t seconds = (int32_t)low + ((int64_t)(extra & 3) << 32);
 	uint32_t nanoseconds = extra >> 2;
@@ -98,7 +99,7 @@ static errcode_t compare_times(const struct subject *subject, const struct ext2_
 		error = compare_time(subject, "atime", inode->i_atime, inode->i_atime_extra, wanted->atime);
 	if (!error)
 		error = compare_time(subject, "ctime", inode->i_ctime, inode->i_ctime_extra, wanted->ctime);
-	if (!error && subject->verifying->build->format.extra_isize)
+	if (!error && subject->verifying->plan->format.extra_isize)
 		error = compare_time(subject, "crtime", inode->i_crtime, inode->i_crtime_extra, wanted->crtime);
 	return error;
 }
@@ -122,7 +123,7 @@ static errcode_t compare_inode(const struct subject *subject, const struct ext2_
 	uint64_t size_bytes = EXT2_I_SIZE(inode);
 	struct inode_value wanted;
 
-	inodes_describe(subject->verifying->build, subject->node, &wanted);
+	inodes_describe(subject->verifying->plan, subject->node, &wanted);
 	if (inode->i_mode != wanted.mode)
 		return differs(subject, "its mode is %o, not %o", inode->i_mode, wanted.mode);
 	if (uid != wanted.uid || gid != wanted.gid)
@@ -149,23 +150,23 @@ static errcode_t compare_inode(const struct subject *subject, const struct ext2_
 
 static errcode_t compare_name(struct subject *subject, const char *name, int name_bytes, ext2_ino_t child)
 {
-	const struct build *build = subject->verifying->build;
+	const struct plan *plan = subject->verifying->plan;
 	const struct tree_node *directory = node_of(subject);
 
 	if (name_bytes == 1 && name[0] == '.')
 		return child == ino_of(subject) ? 0 : differs(subject, "its '.' entry has the wrong inode");
 	if (name_bytes == 2 && name[0] == '.' && name[1] == '.')
-		return child == build->placements[directory->parent].ino ?
+		return child == plan->placements[directory->parent].ino ?
 		               0 :
 		               differs(subject, "its '..' entry has the wrong inode");
-	if (subject->node == TREE_ROOT && build->lost_found.ino && child == build->lost_found.ino)
+	if (subject->node == TREE_ROOT && plan->lost_found && child == plan->lost_found)
 		return 0;
-	uint32_t node = tree_find(build->tree, subject->node, name, (size_t)name_bytes);
+	uint32_t node = tree_find(plan->source->tree, subject->node, name, (size_t)name_bytes);
 
 	if (node == TREE_ROOT)
 		return differs(subject, "it has an extra entry %.*s", name_bytes, name);
 	subject->found++;
-	return child == build->placements[node].ino ?
+	return child == plan->placements[node].ino ?
 	               0 :
 	               differs(subject, "its entry %.*s has the wrong inode", name_bytes, name);
 }
@@ -226,7 +227,8 @@ static bool same_value(const struct tree_xattr *wanted, const void *value, size_
 
 static errcode_t compare_xattr(struct subject *subject, const char *name, const void *value, size_t value_bytes)
 {
-	const struct tree_xattr_set *set = &subject->verifying->build->tree->xattr_sets[node_of(subject)->xattrs];
+	const struct tree_xattr_set *set =
+		&subject->verifying->plan->source->tree->xattr_sets[node_of(subject)->xattrs];
 
 	for (uint32_t number = 0; number < set->count; number++) {
 		const struct tree_xattr *wanted = &set->list[number];
@@ -263,7 +265,7 @@ static int visit_xattr(char *name, char *stored, size_t stored_bytes, void *cont
 
 static errcode_t compare_xattrs(struct subject *subject)
 {
-	uint32_t wanted = subject->verifying->build->tree->xattr_sets[node_of(subject)->xattrs].count;
+	uint32_t wanted = subject->verifying->plan->source->tree->xattr_sets[node_of(subject)->xattrs].count;
 	errcode_t error = ext2fs_xattrs_open(subject->own->fs, ino_of(subject), &subject->xattrs);
 
 	if (error)
@@ -321,7 +323,7 @@ static errcode_t compare_symlink(const struct subject *subject)
 static errcode_t compare_bytes(const struct subject *subject, uint64_t offset, uint64_t count, uint64_t physical)
 {
 	const struct verify_worker *own = subject->own;
-	const struct build *build = subject->verifying->build;
+	const struct plan *plan = subject->verifying->plan;
 
 	while (count) {
 		size_t piece = count < BUFFER_BYTES ? (size_t)count : BUFFER_BYTES;
@@ -330,7 +332,7 @@ static errcode_t compare_bytes(const struct subject *subject, uint64_t offset, u
 		if (error)
 			return error;
 		if (physical)
-			error = image_read(&build->image, own->from_image, piece, physical);
+			error = image_read(&subject->verifying->file->image, own->from_image, piece, physical);
 		else
 			memset(own->from_image, 0, piece);
 		if (error)
@@ -342,7 +344,7 @@ static errcode_t compare_bytes(const struct subject *subject, uint64_t offset, u
 				byte++;
 			return differs(subject, "its content, from byte %" PRIu64 " on", offset + byte);
 		}
-		progress_add(build->options->progress, piece, 0);
+		progress_add(plan->options->progress, piece, 0);
 		offset += piece;
 		physical += physical ? piece : 0;
 		count -= piece;
@@ -385,7 +387,7 @@ static int visit_block(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical, blk6
 
 static errcode_t compare_mapped(struct subject *subject)
 {
-	const unsigned int block_bits = subject->verifying->build->format.block_bits;
+	const unsigned int block_bits = subject->verifying->plan->format.block_bits;
 	uint64_t size_bytes = node_of(subject)->size_bytes, done = 0;
 	struct extent_list *runs = &subject->own->runs;
 
@@ -422,7 +424,7 @@ static errcode_t compare_file(struct subject *subject, const struct ext2_inode_l
 
 	if (error)
 		return error;
-	progress_add(subject->verifying->build->options->progress, 0, 1);
+	progress_add(subject->verifying->plan->options->progress, 0, 1);
 	if (!(inode->i_flags & EXT4_INLINE_DATA_FL))
 		return compare_mapped(subject);
 	error = read_small(subject, size_bytes);
@@ -455,21 +457,21 @@ static errcode_t compare_node(struct subject *subject)
 	return S_ISREG(mode) && node_of(subject)->size_bytes ? compare_file(subject, &inode) : 0;
 }
 
-static errcode_t open_worker(const struct build *build, struct verify_worker *own)
+static errcode_t open_worker(const struct plan *plan, const struct image_file *file, struct verify_worker *own)
 {
 	own->from_image = malloc(BUFFER_BYTES);
 	own->from_source = malloc(BUFFER_BYTES);
 	if (!own->from_image || !own->from_source)
 		return ENOMEM;
-	errcode_t error = content_reader_create(build->tree, &own->source);
+	errcode_t error = content_reader_create(plan->source->tree, &own->source);
 
-	return error ? error : filesystem_open_at(build->image_path, build->image.offset_bytes, 0, &own->fs);
+	return error ? error : filesystem_open_at(file->path, file->image.offset_bytes, 0, &own->fs);
 }
 
 static errcode_t verify_nodes(void *context, unsigned int worker, size_t task, struct problem *problem)
 {
 	const struct verifying *verifying = context;
-	struct node_range nodes = build_task_nodes(verifying->build, task);
+	struct node_range nodes = node_task(verifying->plan->source->tree, task);
 	struct subject subject = {
 		.verifying = verifying,
 		.own = &verifying->workers[worker],
@@ -479,28 +481,29 @@ static errcode_t verify_nodes(void *context, unsigned int worker, size_t task, s
 	errcode_t error = 0;
 
 	if (!subject.own->fs)
-		error = open_worker(verifying->build, subject.own);
+		error = open_worker(verifying->plan, verifying->file, subject.own);
 	if (error)
-		return problem_set(problem, error, verifying->build->options->image, "cannot be read back");
+		return problem_set(problem, error, verifying->plan->options->image, "cannot be read back");
 	for (; !error && subject.node < nodes.end; subject.node++) {
 		if (interrupt_pending())
 			return EINTR;
-		if (!tree_node_is_link(verifying->build->tree, subject.node))
+		if (!tree_node_is_link(verifying->plan->source->tree, subject.node))
 			error = compare_node(&subject);
 	}
 	return error;
 }
 
-errcode_t verify_image(struct build *build)
+errcode_t verify_image(const struct plan *plan, const struct image_file *file, const struct workplace *work)
 {
-	const char *e2fsck[] = { "e2fsck", "-fn", build->filesystem_path, NULL };
-	unsigned int count = pool_workers(build->pool);
+	const char *e2fsck[] = { "e2fsck", "-fn", file->filesystem_path, NULL };
+	unsigned int count = pool_workers(work->pool);
 	SCOPE_FREE struct verify_worker *workers = calloc(count, sizeof(*workers));
-	struct verifying verifying = { build, workers };
-	errcode_t error = workers ? filesystem_run(build, e2fsck, "e2fsck finds it damaged") : ENOMEM;
+	struct verifying verifying = { plan, file, workers };
+	errcode_t error = workers ? filesystem_run(file, work, e2fsck, "e2fsck finds it damaged") : ENOMEM;
 
 	if (!error)
-		error = pool_run(build->pool, build_task_count(build), verify_nodes, &verifying, build->problem);
+		error = pool_run(work->pool, node_task_count(plan->source->tree), verify_nodes, &verifying,
+		                 work->problem);
 	for (unsigned int worker = 0; workers && worker < count; worker++) {
 		if (workers[worker].fs)
 			ext2fs_free(workers[worker].fs);
@@ -509,5 +512,5 @@ errcode_t verify_image(struct build *build)
 		free(workers[worker].from_image);
 		free(workers[worker].from_source);
 	}
-	return build_result(build, error, "cannot be verified");
+	return workplace_result(work, error, "cannot be verified");
 }

@@ -121,7 +121,10 @@ static void print_by_threads(FILE *stream, const struct simulate_options *option
 	        value ? result_kind_name(value->kind) : "", options->machine ? "modelled processors" : "threads",
 	        FIRST_COLUMN, "");
 	for (size_t column = 0; column < options->thread_count; column++)
-		fprintf(stream, " | %*u", COLUMN, options->threads[column]);
+		if (options->threads[column])
+			fprintf(stream, " | %*u", COLUMN, options->threads[column]);
+		else
+			fprintf(stream, " | %*s", COLUMN, "none: in turns");
 	fputs(" |\n|", stream);
 	print_rule(stream, FIRST_COLUMN + 2);
 	for (size_t column = 0; column < options->thread_count; column++) {

@@ -69,7 +69,11 @@ struct workload {
 	const char *summary; /* one line */
 	const char *input;   /* name of the argument before IMAGE, an input file; NULL: none */
 	const char *row; /* key of the value for tables of policies by threads; NULL: tables of values by policies */
-	const struct workload_option *options; /* ends with a zero row */
+	const struct workload_option *options; /* ends with a zero row; a workload without options has only that one */
+	bool models_machines;                  /* its calls cost what they cost on simulation->machine */
+
+	/* Whether its settings are such that it can run; the problem says why not. Pure; NULL: they all are. */
+	errcode_t (*check)(const struct setting *settings, struct problem *problem);
 
 	/*
 	 * Makes files in the image's directory, lets them grow and shrink, and adds values to the result; returns

@@ -228,6 +228,7 @@ const struct workload append_workload = {
 	.name = "append",
 	.summary = "streams that append to large files side by side (the fio job of the series)",
 	.options = append_options,
+	.models_machines = true,
 	.run = append_run,
 	.measure = append_measure,
 };
@@ -408,5 +409,6 @@ const struct workload fallocate2_workload = {
 	.summary = "files that grow by 8 KiB to 1 MiB and are truncated (will-it-scale's loop)",
 	.row = "ops_per_container",
 	.options = fallocate2_options,
+	.models_machines = true,
 	.run = fallocate2_run,
 };

@@ -513,6 +513,13 @@ static void add_seconds(struct simulation *simulation, unsigned int chosen, cons
 	result_move_first(simulation->result, count);
 }
 
+static errcode_t normalize_check(const struct setting *settings, struct problem *problem)
+{
+	unsigned int chosen;
+
+	return choose_steps(settings[WHICH].text, &chosen, problem);
+}
+
 static errcode_t normalize_run(struct simulation *simulation)
 {
 	const struct setting *settings = simulation->settings;
@@ -550,6 +557,7 @@ const struct workload normalize_workload = {
 	.name = "normalize",
 	.summary = "the seven steps of 2014: fallocate, copy, tar, untar, one dd, several dd, fsstress",
 	.options = normalize_options,
+	.check = normalize_check,
 	.run = normalize_run,
 	.measure = normalize_measure,
 };

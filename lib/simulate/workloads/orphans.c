@@ -332,6 +332,7 @@ const struct workload truncate_workload = {
 	.summary = "files that are truncated byte by byte, as orphans each time (stress-orphan)",
 	.row = "ops",
 	.options = truncate_options,
+	.models_machines = true,
 	.run = truncate_run,
 };
 
@@ -340,5 +341,6 @@ const struct workload creat_clo_workload = {
 	.summary = "empty files that are created again and closed, as orphans each time (reaim's creat_clo)",
 	.row = "ops",
 	.options = creat_clo_options,
+	.models_machines = true,
 	.run = creat_clo_run,
 };

@@ -125,7 +125,7 @@ static errcode_t parse_entry(struct acl *acl, char *text)
 			return refuse(acl, "its ACL is damaged");
 		all[count++] = trim(field);
 	}
-	/* Where it says nothing new. */
+	/* Nothing to add. */
 	if (acl->is_default && is_either(*fields, "default", "d")) {
 		fields++;
 		count--;

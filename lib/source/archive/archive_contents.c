@@ -118,7 +118,7 @@ static void count_zeros(struct archive_segments *segments, const char *bytes, si
 	}
 }
 
-/* Of what copying will look at. */
+/* Notes zeros for copying. */
 static void note_zeros(struct archive_scan *scan, const struct tree_node *node)
 {
 	const struct archive_segments *segments = &scan->segments;

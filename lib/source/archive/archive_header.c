@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the header of a member of tar says in its own words. */
+/* Reads the raw header of a tar member. */
 #include <ctype.h>
 #include <errno.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@ struct record {
 	bool is_global;
 };
 
-/* What extended headers say instead of the header's own fields. */
+/* Fields that extended headers replace. */
 enum { SIZE = 1, UID = 2, GID = 4, TIME = 8 };
 
 static errcode_t damaged(const struct archive_scan *scan, const char *what, size_t bytes)
@@ -98,7 +98,7 @@ static bool begins_with(const struct record *record, const char *prefix)
 	return record->key_bytes >= strlen(prefix) && !memcmp(record->key, prefix, strlen(prefix));
 }
 
-/* What libarchive takes from extended headers of a file. */
+/* Keys of a file's extended headers that libarchive takes. */
 static const struct pax_key {
 	const char *name;
 	bool is_number;

@@ -13,8 +13,8 @@
 #include "support/vector.h"
 
 /*
- * A multiple of tar's 512, so that headers are not cut in two and contents stay in place. Of Linux 6.1's source (84 000
- * members), 1 MiB took as long as 256 KiB.
+ * A multiple of tar's 512, so that headers are not cut in two and contents stay in place. For Linux 6.1's source (84
+ * 000 members), 1 MiB took as long as 256 KiB.
  */
 #define BUFFER_BYTES ((size_t)BUFFER_SIZE(256, 4) << 10)
 
@@ -80,7 +80,7 @@ static void note_failure(struct archive_input *input, errcode_t error)
 		input->error = error;
 }
 
-/* Of a manifest. */
+/* Unpacks a manifest. */
 static la_ssize_t unpack_as_asked(struct archive *archive, struct archive_input *input, const void **bytes)
 {
 	size_t count;
@@ -243,7 +243,7 @@ static errcode_t begin(struct archive_input *input, int descriptor, const struct
 	input->file.windows = options ? options->windows : NULL;
 	errcode_t error = examine(input, descriptor);
 
-	/* What unpacks it reads it from its beginning. */
+	/* The unpacker reads it from its beginning. */
 	input->keeps_all = options && !input->file.is_regular;
 	if (!error)
 		error = fill_buffer(input, LEAST_BEGINNING_BYTES);

@@ -51,7 +51,7 @@ const struct archive_kind *archive_kind_recognize(const char *bytes, size_t coun
  */
 bool archive_kind_begins(const uint8_t *bytes, size_t count);
 
-/* What packs files that begin so; NULL: unknown. */
+/* Returns the packer of files that begin with these bytes; NULL: unknown. */
 const char *archive_kind_packer(const char *bytes, size_t count);
 
 /* Lets libarchive read archives of this kind, and bytes of any other as one member of its format "raw". ENOMEM. */

@@ -282,7 +282,7 @@ static errcode_t check_list(const struct archive_scan *scan, uint32_t count)
 	               xattr_problem(scan, E2BIG, "it has more than Linux can list, 64 KiB of their names");
 }
 
-/* Of two with the same name the first one stays: stored bytes, with numbers, override text with names. */
+/* If two have the same name, the first one stays: stored bytes, with numbers, override text with names. */
 static uint32_t sort_unique(struct tree_xattr *list, uint32_t count)
 {
 	uint32_t kept = 0;

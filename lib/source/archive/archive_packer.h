@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What libarchive unpacks, as a format of source/unpack/decoder.h. */
+/* libarchive's unpacking as a format of source/unpack/decoder.h. */
 #pragma once
 
 #include <archive.h>

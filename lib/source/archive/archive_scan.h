@@ -10,7 +10,7 @@
 #include "tree/details.h"
 #include "tree/xattr_table.h"
 
-/* Of tar only, from its extended headers; of anything else nothing is known. */
+/* Only for tar, from its extended headers. */
 struct archive_header {
 	struct tree_time mtime;
 	struct tree_time atime, ctime, crtime; /* only where they are asked for */
@@ -61,15 +61,15 @@ errcode_t archive_scan_problem(const struct archive_scan *scan, errcode_t error,
 errcode_t archive_scan_failure(const struct archive_scan *scan);
 
 /*
- * Are the times beside mtime taken? Of tar alone: elsewhere what libarchive calls ctime may be when a file was made
- * (zip, 7z), and a tar archive that other formats were made into has it so.
+ * Are the times beside mtime taken? Only for tar: in other formats libarchive's ctime may be the creation time (zip,
+ * 7z), and so in a tar archive that was converted from them.
  */
 bool archive_scan_takes_times(const struct archive_scan *scan);
 
 /*
- * What the header of a member of tar says in its own words. libarchive (3.6 to 3.7) reads numbers up to the first
- * character that is not a digit, leaves out what is damaged in an ACL or an extended attribute, makes ids in ACLs from
- * 2^31 on 2147483647, and loses the sign of -0.97 seconds, all without a word.
+ * Reads the raw header of a tar member. libarchive (3.6 to 3.7) reads numbers up to the first character that is not a
+ * digit, leaves out what is damaged in an ACL or an extended attribute, makes ids in ACLs from 2^31 on 2147483647,
+ * and loses the sign of -0.97 seconds, all without a word.
  *
  * Looks at the header of scan->entry, which libarchive has just read, and fills scan->header. EBADMSG with a reason
  * where a tar header is damaged; ENOMEM. (libarchive itself refuses those of cpio.)

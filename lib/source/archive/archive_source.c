@@ -4,9 +4,9 @@
  * file as they are, and are read by copying workers; what has to be unpacked or comes through a pipe is kept
  * (source/unpack/unpacked_store.h).
  *
- * Names are bytes, whatever the locale; see tree/tree_builder.h for what paths may be. Of members with the same
- * path the last one counts. Errors name the archive and, where one is concerned, the member. The pool numbers the
- * nodes; the caller reads the members.
+ * Names are bytes, whatever the locale; see tree/tree_builder.h for what paths may be. If members have the same path,
+ * the last one counts. Errors name the archive and, where one is concerned, the member. The pool numbers the nodes;
+ * the caller reads the members.
  */
 #include <errno.h>
 #include <string.h>
@@ -179,7 +179,7 @@ static bool has_layer(const struct tree *tree)
 	return false;
 }
 
-/* What skopeo(1) calls an archive that holds an image, by the names in its root; NULL: it is not one. */
+/* Returns skopeo(1)'s name for an archive that holds an image, by the names in its root; NULL: it is not one. */
 static const char *container_image_transport(const struct tree *tree)
 {
 	bool is_oci = has_child(tree, TREE_ROOT, "oci-layout") && has_child(tree, TREE_ROOT, "index.json");

@@ -21,7 +21,7 @@
 #define BLOCK_BYTES (64 << 10)
 #define ZERO_BYTES 4096
 
-/* Where there is no /proc: what threads' stacks may come to. */
+/* An estimate of threads' stacks, used without /proc. */
 #define UNKNOWN_BYTES ((uint64_t)1 << 30)
 
 /* Why the child has failed. */
@@ -97,7 +97,7 @@ static void allow_time(struct limited_report *report)
 	setrlimit(RLIMIT_CPU, &limit);
 }
 
-/* What the kernel counts for RLIMIT_DATA: a copy of all that we have, since it was forked. */
+/* The bytes that the kernel counts for RLIMIT_DATA: a copy of all of ours, since the process was forked. */
 static uint64_t data_bytes(void)
 {
 	SCOPE_CLOSE int descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);

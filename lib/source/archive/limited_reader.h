@@ -24,7 +24,7 @@ struct limited_reader {
 	struct limited_report *report; /* shared with the child; owned */
 };
 
-/* What the pipe gives: a tar archive, never packed. */
+/* The kind of the pipe's data: a tar archive, never packed. */
 extern const struct archive_kind archive_kind_converted;
 
 /*

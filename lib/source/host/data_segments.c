@@ -63,7 +63,7 @@ static errcode_t find_data(struct data_segments *segments, int descriptor, uint6
 	return segments->count > UINT32_MAX ? EFBIG : 0;
 }
 
-/* Of one call: 3.5 KiB. */
+/* Extents of one call: 3.5 KiB. */
 #define EXTENTS_AT_ONCE 64
 
 struct extent_query {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where a file of the host holds data. */
+/* The data segments of a host's file. */
 #pragma once
 
 #include <sys/stat.h>

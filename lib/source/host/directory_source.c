@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A host directory as a source: the whole tree below its path, scanned in parallel. The path itself may be a symlink;
- * all else is read with the caller's rights, without following symlinks. Of xattrs, user.*, trusted.*, security.* and
- * POSIX ACLs are kept, but for those that cannot be read; sets are numbered in the order in which nodes use them. A
- * file that vanishes meanwhile is an error. Errors name the path that could not be read. The result does not depend on
- * the pool or the host's order.
+ * everything else is read with the caller's rights, without following symlinks. The xattrs user.*, trusted.*,
+ * security.* and POSIX ACLs are kept, except those that cannot be read; sets are numbered in the order in which nodes
+ * use them. A file that vanishes meanwhile is an error. Errors name the path that could not be read. The result does
+ * not depend on the pool or the host's order.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,8 +27,8 @@ struct level {
 	uint32_t start, end;
 	struct chunk *chunks;
 	size_t chunk_count, chunk_capacity;
-	/* Of entries of large directories: the first, and its directory's number; there may be one in a directory
-	 * before it. */
+	/* The first failure in entries of large directories, and its directory's number; an earlier directory may
+	 * have another one. */
 	struct problem failure;
 	uint32_t failed_directory; /* UINT32_MAX: none */
 };

@@ -39,7 +39,7 @@ errcode_t scan_problem(const struct scan *scan, uint32_t directory, const char *
 	return problem_set(problem, error, path, action);
 }
 
-/* What examining an entry needs to know. */
+/* The context for examining an entry. */
 struct place {
 	struct scan *scan;
 	struct scan_worker *worker;
@@ -181,7 +181,7 @@ static errcode_t add_detail(struct scan *scan, struct tree_node *node, const str
 	return error;
 }
 
-/* Of a directory that has been examined. */
+/* The project of an examined directory. */
 static struct project project_of(struct scan *scan, uint32_t directory)
 {
 	const struct tree_node *node = &scan->directories[directory].entry->node;

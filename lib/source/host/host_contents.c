@@ -18,7 +18,7 @@ struct host_origin {
 	size_t path_count, path_capacity;
 };
 
-/* Of one origin. */
+/* The reader of one origin. */
 struct host_reader {
 	const struct tree *tree;
 	const struct host_origin *origin;

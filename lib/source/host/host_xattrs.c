@@ -51,7 +51,7 @@ static bool is_unknown(long result)
 
 /*
  * They fail either way, with EBADF if there are such calls; old container runtimes answer calls that they do not know
- * with EPERM. What fakeroot(1) and its like pretend is seen by the C library's calls only.
+ * with EPERM. Only the C library's calls see what fakeroot(1) and its like pretend.
  */
 static bool lacks_at_calls(void)
 {

@@ -30,10 +30,12 @@ MUST_CHECK errcode_t host_xattrs_init(struct host_xattrs *xattrs);
 void host_xattrs_destroy(struct host_xattrs *xattrs);
 
 /*
- * Of an open file or directory. ENOTSUP: its filesystem has none. An xattr that must not (EACCES, EPERM) or cannot
- * (ENOTSUP) be read is not an error; if not even their names can be, that counts as one. EIO and all else is.
+ * Reads those of an open file or directory. ENOTSUP: its filesystem has none. An xattr that must not (EACCES, EPERM)
+ * or cannot (ENOTSUP) be read is not an error; if not even their names can be, that counts as one. EIO and others
+ * are.
  */
 MUST_CHECK errcode_t host_xattrs_read(struct host_xattrs *xattrs, int descriptor);
 
-/* Of a name in an open directory, symlinks themselves; never by a path, which could lead elsewhere meanwhile. */
+/* Reads those of a name in an open directory, of symlinks themselves; never by a path, which could lead elsewhere
+ * meanwhile. */
 MUST_CHECK errcode_t host_xattrs_read_at(struct host_xattrs *xattrs, int directory, const char *name);

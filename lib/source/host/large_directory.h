@@ -16,7 +16,7 @@
 /* From so many bytes on, as stat(2) says, a directory is taken for a large one: some thousand names. */
 #define LARGE_DIRECTORY_BYTES ((off_t)64 << 10)
 
-/* Of one level. */
+/* The large directories of one level. */
 struct large_directories;
 
 /*

@@ -14,14 +14,14 @@
 
 static int call_openat2(int directory, const char *path, int flags)
 {
-	struct open_how how = { .flags = (unsigned int)flags, .resolve = RESOLVE_NO_SYMLINKS };
+	struct open_how how = { .flags = (unsigned int)flags, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH };
 
 	return (int)syscall(SYS_openat2, directory, path, &how, sizeof(how));
 }
 
 /*
- * Old container runtimes answer system calls that they do not know with EPERM, which openat2() can say itself. Of a
- * descriptor that cannot be open it says EBADF.
+ * Old container runtimes answer system calls that they do not know with EPERM, which openat2() can say itself. For a
+ * descriptor that cannot be open it returns EBADF.
  */
 static bool lacks_openat2(int error)
 {

@@ -7,7 +7,7 @@
 
 #include "tree/tree.h"
 
-/* What has been found out about this host. Zero-initialise; belongs to one worker. */
+/* The known abilities of this host. Zero-initialise; belongs to one worker. */
 struct opener {
 	bool lacks_openat2;  /* Linux before 5.6, or a filter of system calls that does not know it */
 	bool keeps_no_atime; /* O_NOATIME was refused once: do without */

@@ -10,7 +10,8 @@
 
 #include "support/cleanup.h"
 
-/* Of Linux 6.17; older headers have neither its number, which few machines have to themselves, nor its struct. */
+/* A call of Linux 6.17; older headers have neither its number, which few architectures have to themselves, nor its
+ * struct. */
 #ifndef SYS_file_getattr
 #if defined(__alpha__) || defined(__mips__)
 #define SYS_file_getattr (-1)

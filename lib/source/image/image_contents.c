@@ -8,7 +8,7 @@
 #include "support/bisect.h"
 #include "support/io/whole_io.h"
 
-/* Of one origin. */
+/* The reader of one origin. */
 struct image_reader {
 	const struct tree *tree;
 	const struct image_origin *origin;
@@ -77,7 +77,7 @@ static struct part part_of(const struct volume *volume, const struct map_record 
 		              volume->offset_bytes + (record->physical << block_bits) + (from - start) };
 }
 
-/* Of these blocks some have newer contents in the journal: they are read whole. */
+/* Some of these blocks have newer contents in the journal: whole blocks are read. */
 static errcode_t read_blocks(struct image_reader *reader, const struct part *part, uint8_t *bytes)
 {
 	const struct volume *volume = &reader->origin->volume;

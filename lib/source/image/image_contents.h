@@ -11,7 +11,7 @@
 #include "support/io/file_version.h"
 #include "tree/contents.h"
 
-/* Where a file's bytes are. In memory of the tree, and not changed any more. */
+/* The place of a file's bytes. It is in the tree's memory, and does not change any more. */
 struct image_file {
 	uint32_t ino;
 	uint32_t record_count;

@@ -299,7 +299,7 @@ static bool take_first(void *context, const struct map_record *record)
 	return false;
 }
 
-/* Their entries are read in the order of their blocks. What is damaged of a map shows then, too. */
+/* Their entries are read in the order of their blocks. Damage of a map shows then, too. */
 static errcode_t note_directory(struct reading *reading)
 {
 	struct image_worker *worker = reading->worker;
@@ -432,7 +432,7 @@ static errcode_t read_inode(struct image_scan *scan, struct image_worker *worker
 		if (!error)
 			error = read_detail(&reading);
 	}
-	/* Of the inodes of values, which this one alone leads to. */
+	/* An error in an inode of values, to which only this inode leads. */
 	if (error == EIO || error == EXT2_ET_SHORT_READ) {
 		damage_tell(&worker->damage, ino, 0, "block that cannot be read");
 		error = 0;

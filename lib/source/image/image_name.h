@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which files and devices are images of ext2, ext3 or ext4. Of sources whose name says nothing, this one kind is told
- * by bytes: what is in an image is read like what is in an archive, and names no file of this host. What begins as an
- * archive does stays one.
+ * Recognises files and devices that are images of ext2, ext3 or ext4. Only this kind of source is recognised by its
+ * bytes, if its name says nothing: an image's files are read like an archive's, and name no file of this host. A file
+ * that begins like an archive is one.
  */
 #pragma once
 

@@ -37,7 +37,7 @@ struct image_inode {
 	struct tree_node node; /* what it is without its name; xattrs: a number of the xattr_table */
 };
 
-/* What is damaged of an inode: the first thing that was met. */
+/* The first damage of an inode that was met. */
 struct image_note {
 	uint32_t ino;
 	uint32_t order; /* of a worker's notes */
@@ -77,7 +77,7 @@ struct image_directory {
 	uint32_t own_node, first_node;
 };
 
-/* What is counted of the tree's files, and the first of them. */
+/* A count of the tree's files, and the first one. */
 struct image_count {
 	uint64_t count;
 	uint32_t node;
@@ -149,7 +149,7 @@ MUST_CHECK errcode_t image_make_tree(struct image_scan *scan, struct problem *pr
 /* The inode if it is in use; else NULL. */
 struct image_inode *image_find_inode(const struct image_scan *scan, uint32_t ino);
 
-/* What is damaged of it; NULL: nothing is known. */
+/* Returns the inode's damage; NULL: none is known. */
 const struct image_note *image_find_note(const struct image_scan *scan, uint32_t ino);
 
 /* The worker, ready to walk; maps: which of the counters of blocks it uses. ENOMEM. */
@@ -167,5 +167,5 @@ MUST_CHECK errcode_t image_gather_notes(struct image_scan *scan);
 void image_expect(const struct volume *volume, struct image_worker *worker);
 MUST_CHECK errcode_t image_add_expected(struct image_worker *worker, uint64_t block);
 
-/* What a limit's failure is called, or any other one's. */
+/* Reports the failure of a limit, or another one. */
 errcode_t image_failure(const struct image_scan *scan, errcode_t error, struct problem *problem);

@@ -224,7 +224,7 @@ static void fill_node(const struct image_scan *scan, struct image_worker *worker
 		count_first(&worker->verity, number);
 }
 
-/* What is done for each node of a chunk; the names of a directory are a run. */
+/* Called for each node of a chunk; the names of a directory are a run. */
 typedef errcode_t (*node_function)(const struct making *making, unsigned int worker, uint32_t directory,
                                    const struct image_entry *entry, uint32_t node, struct problem *problem);
 

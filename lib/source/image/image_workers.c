@@ -64,7 +64,7 @@ static int by_ino(const void *one, const void *other)
 	return first->order < second->order ? -1 : first->order > second->order;
 }
 
-/* Of a directory, what its inode has comes before what its blocks have. */
+/* Damage of a directory's inode comes before that of its blocks. */
 errcode_t image_gather_notes(struct image_scan *scan)
 {
 	size_t count = scan->note_count, capacity = count;

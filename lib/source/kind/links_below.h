@@ -14,7 +14,7 @@ struct link_below {
 	const char *target; /* a path from the root; in the tree's memory */
 	uint32_t order;     /* names of a lower order came before it */
 
-	/* What has the target, for the merge alone (source/layers/whiteouts.h): */
+	/* The target's layer and node, only for the merge (source/layers/whiteouts.h): */
 	uint32_t layer, node;
 };
 

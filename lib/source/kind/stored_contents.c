@@ -19,7 +19,7 @@ struct stored_pieces {
 	const uint64_t *starts;
 };
 
-/* Of one origin. */
+/* The reader of one origin. */
 struct stored_reader {
 	const struct tree *tree;
 	uint32_t number;

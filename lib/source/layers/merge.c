@@ -41,7 +41,7 @@ struct merge {
 	struct problem *problem;
 };
 
-/* What the layers say of one name, looked at from the top. */
+/* The entries of one name in the layers, from the top. */
 struct pick {
 	const struct merge_layer *layer; /* NULL: nothing yet */
 	uint32_t node;                   /* whose metadata (and content) count */

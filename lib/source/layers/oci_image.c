@@ -46,7 +46,7 @@ static void put_document(json_object **document)
 
 #define SCOPE_DOCUMENT __attribute__((cleanup(put_document)))
 
-/* What one document says of a blob. Borrowed from the document, but for path. */
+/* A blob's description in a document. Borrowed from the document, except path. */
 struct oci_blob {
 	const char *media_type;
 	const char *digest; /* 64 digits */
@@ -286,7 +286,7 @@ static const char *reference_of(const json_object *descriptor)
 	return text_at(descriptor, "annotations", "org.opencontainers.image.ref.name");
 }
 
-/* What is asked of one of an index's descriptors. */
+/* The wanted properties of one of an index's descriptors. */
 struct wish {
 	const char *reference;    /* NULL: any */
 	const char *architecture; /* NULL: any, and any system */

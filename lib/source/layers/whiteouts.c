@@ -15,7 +15,7 @@ static const char opaque_marker[] = ".wh..wh..opq";
 static const char after_marker[] = ".wh/";
 static const char after_own_marker[] = ".wh..wh/";
 
-/* What an xattr set means to overlayfs. */
+/* The meaning of an xattr set for overlayfs. */
 #define MEANS_OPAQUE 1u
 #define MEANS_WHITEOUT 2u
 #define MEANS_REDIRECT 4u

@@ -25,7 +25,7 @@ struct whiteout_range whiteouts_find(const struct merge_layer *layer, uint32_t d
 bool whiteouts_is_whiteout(const struct merge_layer *layer, uint32_t node);
 
 /*
- * Nothing of the layers below shows in this directory. Of an archive those members count that come before one
+ * Nothing of the layers below shows in this directory. In an archive only members before this place count
  * (links_below.order); UINT32_MAX: all do.
  */
 bool whiteouts_is_opaque(const struct merge_layer *layer, uint32_t directory, uint32_t before);

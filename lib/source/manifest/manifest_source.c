@@ -207,7 +207,7 @@ static errcode_t check_end(const struct manifest *manifest, const struct mtree_e
 	return 0;
 }
 
-/* Where the data of a file are that may have holes. */
+/* Finds the data of a file that may have holes. */
 static errcode_t find_data(struct manifest *manifest, const struct mtree_entry *entry, const char *path,
                            const struct stat *status)
 {

@@ -24,7 +24,7 @@ struct metadata {
 	struct digests digests;
 	bool has_new_sets;
 
-	/* Of files that are not in the tree: collected while the manifest is read, then made all at once. */
+	/* Entries of files that are not in the tree: collected while the manifest is read, then made at once. */
 	struct mtree_entry *additions; /* in the order of the manifest */
 	size_t addition_count, addition_capacity;
 	struct arena memory;               /* theirs */
@@ -220,7 +220,7 @@ static errcode_t check_entry(const struct metadata *metadata, const struct mtree
 	return 0;
 }
 
-/* Of all that is wrong, the first line is named. */
+/* If several entries are wrong, the first line is named. */
 static errcode_t check_entries(const struct metadata *metadata)
 {
 	struct mtree_entry worst = { 0 };

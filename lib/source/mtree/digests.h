@@ -5,7 +5,7 @@
 #include "source/mtree/mtree.h"
 #include "support/run/pool.h"
 
-/* What one line says of one file. */
+/* The digests of a file in one line. */
 struct digest_line {
 	const char *path;
 	unsigned long line;

@@ -16,10 +16,10 @@
 
 #include "tree/tree.h"
 
-/* Of a file's contents. */
+/* Digests of a file's contents. */
 enum mtree_digest { MTREE_MD5, MTREE_RMD160, MTREE_SHA1, MTREE_SHA256, MTREE_SHA384, MTREE_SHA512, MTREE_DIGEST_KINDS };
 
-/* What an entry gives. */
+/* The fields that an entry gives. */
 enum mtree_given {
 	MTREE_TYPE = 1 << 0,
 	MTREE_MODE = 1 << 1,

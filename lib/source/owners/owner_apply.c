@@ -28,7 +28,7 @@ static int compare_to_range(const void *id, const void *range)
 	return number < ids->from ? -1 : number - ids->from >= ids->count;
 }
 
-/* What an id becomes by ranges. action: what fails where there are ranges and it is in none. */
+/* Maps an id by ranges. action: the action for the error if there are ranges and the id is in none. */
 static errcode_t map_by_range(const struct mapping *mapping, const char *action, enum account_kind kind, uint32_t *id)
 {
 	const struct id_map *ids = &mapping->map->ids[kind];

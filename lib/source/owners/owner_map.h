@@ -3,13 +3,13 @@
  * Other owners than the source's, without the rights that chown(2) would need.
  *
  * Three ways, in this order: everything belongs to 0:0; else rules of a file (--owner-map) that name single users and
- * groups; else, for what no rule changes, ranges of ids as in user namespaces (--uid-map, --gid-map). Where there are
- * ranges, an id that is in none of them is an error: its files would belong to an id that the image does not know.
+ * groups; else, for what no rule changes, ranges of ids as in user namespaces (--uid-map, --gid-map). If there are
+ * ranges, an id in none of them is an error: its files would belong to an id that the image does not know.
  *
  * Rules, one a line: FROM TO, each USER, USER:GROUP or :GROUP. A part is a number, a name, or in FROM * for any. FROM
- * matches a file if all its parts do; TO gives the user, the group or both. Of the rules that match a file the first
- * with a user decides the user, and the first with a group the group. Names are those of the tree's own etc/passwd and
- * etc/group, so that the result depends on the source alone.
+ * matches a file if all its parts do; TO gives the user, the group or both. Among the rules that match a file, the
+ * first with a user decides the user, and the first with a group the group. Names are those of the tree's own
+ * etc/passwd and etc/group, so that the result depends on the source alone.
  *
  * Ids within POSIX ACLs are mapped as those of owners are, by ranges and by rules that ask for nothing but that id. So
  * is the user namespace of a file capability.

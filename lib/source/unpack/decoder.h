@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What unpacks a file: gzip or zstd, which are read here, or anything else (source/archive/archive_packer.h). Files of
+ * Decoders of files: gzip or zstd, which are read here, or anything else (source/archive/archive_packer.h). Files of
  * gzip and zstd are one or more members (zstd: frames), each of which can be unpacked without those before it.
  */
 #pragma once
@@ -17,8 +17,8 @@ struct decoder_format {
 	bool (*begins)(const uint8_t *bytes, size_t count);
 
 	/*
-	 * Where the next member may begin among these bytes; at or after `count`: nowhere. It may be wrong: what it
-	 * names is a member only if another one ends there. NULL: there is always one.
+	 * Returns where the next member may begin among these bytes; at or after `count`: nowhere. It may be wrong: a
+	 * member begins there only if another one ends there. NULL: there is always one.
 	 */
 	size_t (*find_member)(const uint8_t *bytes, size_t count);
 
@@ -34,7 +34,7 @@ struct decoder_format {
 	errcode_t (*run)(struct decoder *decoder, uint8_t *bytes, size_t room, size_t *written);
 };
 
-/* Nobody asks for less at a time. */
+/* Callers ask for at least this much at a time. */
 #define DECODER_LEAST_ROOM ((size_t)BUFFER_SIZE(128, 4) << 10)
 
 enum decoder_place {
@@ -54,7 +54,7 @@ struct decoder {
 
 extern const struct decoder_format gzip_format;
 
-/* What is not packed: bytes of a pipe as they are. */
+/* No packing: unchanged bytes of a pipe. */
 extern const struct decoder_format plain_format;
 
 /* NULL: built without libzstd, so that libarchive has to. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DEFLATE (RFC 1951) by the fastest library that configure found: ISA-L for streams, libdeflate for what is in memory
- * as a whole, zlib for all that is left. Of linux-source-6.1 (1299 MiB from 211 MiB) ISA-L took 1.05 s of processor
- * time, zlib 2.9 s.
+ * DEFLATE (RFC 1951) by the fastest library that configure found: ISA-L for streams, libdeflate for members that are
+ * in memory as a whole, zlib for the rest. For linux-source-6.1 (1299 MiB from 211 MiB) ISA-L took 1.05 s of
+ * processor time, zlib 2.9 s.
  */
 #pragma once
 

@@ -58,7 +58,7 @@ struct packed_reader {
 MUST_CHECK errcode_t packed_reader_open(struct packed_reader *reader, const struct packed_file *file, uint64_t at);
 void packed_reader_close(struct packed_reader *reader);
 
-/* Where the bytes at hand begin. */
+/* The position of the buffered bytes. */
 static inline uint64_t packed_reader_position(const struct packed_reader *reader)
 {
 	return reader->next - reader->count;

@@ -9,7 +9,7 @@
 #include "support/run/condition.h"
 #include "support/run/interrupt.h"
 
-/* Of a unit that has been taken; the order matters. */
+/* States of a unit that has been taken; the order matters. */
 enum unit_state {
 	UNIT_FREE,
 	UNIT_SEARCHING, /* a thread looks for the beginning of a member */
@@ -70,7 +70,7 @@ static void drop_pieces(struct unpack_stream *stream, struct unit *unit)
 		unpacked_store_give_back(stream->source.store, claim_piece(unit).buffer);
 }
 
-/* Whoever unpacks it sees it when it has a further piece. */
+/* The thread that unpacks it notices this at its next piece. */
 static void drop_unit(struct unpack_stream *stream, struct unit *unit)
 {
 	unit->state = UNIT_DROPPED;
@@ -112,7 +112,7 @@ static errcode_t cut_into_units(struct unpack_stream *stream)
 	return 0;
 }
 
-/* Of a member that goes on through these units they have made something else, if anything. The lock is held. */
+/* These units lie within a member, so their output, if any, is wrong. The lock is held. */
 static void drop_units(struct unpack_stream *stream, const struct unit *unit, size_t before)
 {
 	for (size_t i = before; i-- && stream->units[i] != unit;)
@@ -247,7 +247,7 @@ static void note_end(struct unpack_stream *stream, struct unit *unit, errcode_t 
 	pthread_mutex_unlock(&stream->lock);
 }
 
-/* Of all units but the first. False: no member begins there. */
+/* Called for all units but the first. False: no member begins there. */
 static bool begin_unit(struct unpack_stream *stream, struct unit *unit, size_t number)
 {
 	uint64_t start = 0;

@@ -18,7 +18,7 @@
 
 struct unpack_stream;
 
-/* Of the packed file: some megabytes unpacked, so that few units have much more than may wait. */
+/* Bytes of the packed file: some megabytes unpacked, so that few units have much more than may wait. */
 #define UNPACK_UNIT_BYTES ((uint64_t)512 << 10)
 
 struct unpack_source {

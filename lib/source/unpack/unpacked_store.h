@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Bytes that were unpacked, or came through a pipe, until they are copied: in memory as long as the budget allows it,
- * what comes after that in a temporary file without a name. Where they are kept has no influence on an image.
+ * what comes after that in a temporary file without a name. Their place has no influence on an image.
  *
  * They come in pieces, in order, each in a buffer of the store's own, so that what unpacks them writes them to where
  * they stay.
@@ -57,8 +57,8 @@ MUST_CHECK errcode_t unpacked_store_add(struct unpacked_store *store, uint8_t *b
                                         struct problem *problem);
 
 /*
- * Of the last two pieces, these bytes will be read once more. A piece of which nothing is wanted when two more have
- * come is gone; its buffer is used again, which saves the kernel the search for memory, too.
+ * Announces that these bytes of the last two pieces will be read once more. A piece of which nothing is wanted when
+ * two more have come is dropped; its buffer is reused, which also saves the kernel the search for memory.
  */
 void unpacked_store_want(struct unpacked_store *store, uint64_t at, size_t count);
 

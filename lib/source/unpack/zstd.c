@@ -16,8 +16,8 @@
 static const uint8_t magic[MAGIC_BYTES] = { 0x28, 0xb5, 0x2f, 0xfd };
 
 /*
- * A frame may ask for a window of 128 MiB, as with zstd(1). Where it is not even known to be one it gets no more than
- * the specification wants every decoder to have; all that have more share a budget.
+ * A frame may ask for a window of 128 MiB, as with zstd(1). Data that may not be a frame at all gets only what the
+ * specification requires of every decoder; all larger windows share a budget.
  */
 #define LARGEST_WINDOW_LOG 27
 
@@ -37,7 +37,7 @@ static bool is_magic(const uint8_t *bytes)
 	return !memcmp(bytes, magic, MAGIC_BYTES);
 }
 
-/* Of frames that say something else; a file may begin with them. */
+/* Skippable frames, with which a file may begin. */
 static bool is_skippable(const uint8_t *bytes)
 {
 	return (bytes[0] & 0xf0) == 0x50 && bytes[1] == 0x2a && bytes[2] == 0x4d && bytes[3] == 0x18;

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "extract/loaded.h"
+
+#include <errno.h>
+#include <nettle/sha2.h>
+
+#include "support/run/interrupt.h"
+#include "support/vector.h"
+
+#define DIGEST_READ_BYTES ((size_t)256 << 10)
+
+static const uint8_t zeros[64 << 10];
+
+bool loaded_error_is_of_file(errcode_t error)
+{
+	return error && error != ENOMEM && error != EINTR && error != EMFILE && error != ENFILE;
+}
+
+static errcode_t read_range(struct loaded *loaded, uint8_t *bytes, uint64_t start, uint64_t count,
+                            struct problem *problem)
+{
+	errcode_t error = content_reader_read(loaded->reader, bytes, (size_t)count, start, problem);
+
+	if (!error)
+		content_reader_release(loaded->reader, start, (size_t)count);
+	return error;
+}
+
+static errcode_t read_data(struct loaded *loaded, const struct tree_node *node, uint64_t start, uint64_t stop,
+                           uint32_t segment, size_t at, struct problem *problem)
+{
+	struct piece_range range;
+	errcode_t error = 0;
+
+	while (!error && piece_range_next(node, &start, stop, &segment, &range)) {
+		if (range.is_hole)
+			continue;
+		error = read_range(loaded, loaded->bytes + at, range.start, range.length, problem);
+		at += range.length;
+	}
+	return error;
+}
+
+static errcode_t digest_range(struct loaded *loaded, struct sha256_ctx *context, const struct piece_range *range,
+                              struct problem *problem)
+{
+	uint64_t most = range->is_hole ? sizeof(zeros) : DIGEST_READ_BYTES;
+
+	for (uint64_t done = 0, count; done < range->length; done += count) {
+		count = range->length - done < most ? range->length - done : most;
+		errcode_t error =
+			range->is_hole ? 0 : read_range(loaded, loaded->bytes, range->start + done, count, problem);
+
+		if (!error && interrupt_pending())
+			error = EINTR;
+		if (error)
+			return error;
+		sha256_update(context, count, range->is_hole ? zeros : loaded->bytes);
+	}
+	return 0;
+}
+
+static errcode_t digest_file(struct loaded *loaded, const struct tree_node *node, struct loaded_file *file)
+{
+	struct sha256_ctx context;
+	struct piece_range range;
+	uint64_t at = 0;
+	uint32_t segment = 0;
+	errcode_t error = 0;
+
+	sha256_init(&context);
+	while (!error && piece_range_next(node, &at, node->size_bytes, &segment, &range))
+		error = digest_range(loaded, &context, &range, &file->problem);
+	sha256_digest(&context, sizeof(file->digest), file->digest);
+	return error;
+}
+
+static uint64_t part_data_bytes(const struct tree_node *node, const struct piece *piece)
+{
+	uint64_t at = piece->start, bytes = 0;
+	uint32_t segment = piece->segment;
+	struct piece_range range;
+
+	while (piece_range_next(node, &at, piece->stop, &segment, &range))
+		bytes += range.is_hole ? 0 : range.length;
+	return bytes;
+}
+
+static errcode_t load_file(struct loaded *loaded, uint32_t number, bool with_digests, struct problem *problem)
+{
+	const struct tree *tree = loaded->selection->tree;
+	const struct piece *piece = &loaded->piece;
+	uint32_t first = tree->nodes[number].link_to;
+	const struct tree_node *node = &tree->nodes[first];
+	errcode_t error = vector_reserve(&loaded->files, &loaded->capacity, loaded->count + 1, sizeof(*loaded->files));
+
+	if (error)
+		return error;
+	struct loaded_file *file = &loaded->files[loaded->count++];
+
+	*file = (struct loaded_file){ .node = number, .at = with_digests ? 0 : loaded->data_bytes };
+	if (selection_data_bytes(node))
+		error = content_reader_open(loaded->reader, first, &file->problem);
+	if (!error && with_digests)
+		error = digest_file(loaded, node, file);
+	else if (!error && piece->is_part)
+		error = read_data(loaded, node, piece->start, piece->stop, piece->segment, file->at, &file->problem);
+	else if (!error)
+		error = read_data(loaded, node, 0, node->size_bytes, 0, file->at, &file->problem);
+	loaded->data_bytes += piece->is_part ? part_data_bytes(node, piece) : selection_data_bytes(node);
+	file->error = error;
+	if (!error || loaded_error_is_of_file(error))
+		return 0;
+	problem_move(problem, &file->problem);
+	return error;
+}
+
+errcode_t loaded_prepare(struct loaded *loaded)
+{
+	errcode_t error = 0;
+
+	if (!loaded->reader)
+		error = content_reader_create(loaded->selection->tree, &loaded->reader);
+	if (!error && !loaded->bytes) {
+		loaded->bytes = malloc(PIECE_DATA_BYTES);
+		error = loaded->bytes ? 0 : ENOMEM;
+	}
+	return error;
+}
+
+static void forget_files(struct loaded *loaded)
+{
+	for (size_t i = 0; i < loaded->count; i++)
+		problem_clear(&loaded->files[i].problem);
+	loaded->count = 0;
+	loaded->data_bytes = 0;
+}
+
+errcode_t loaded_read(struct loaded *loaded, const struct piece *piece, bool with_digests, struct problem *problem)
+{
+	errcode_t error = loaded_prepare(loaded);
+
+	forget_files(loaded);
+	loaded->piece = *piece;
+	for (uint32_t node = piece->first; !error && node < piece->end; node++)
+		if (piece_has_contents(loaded->selection, node))
+			error = load_file(loaded, node, with_digests, problem);
+	return error;
+}
+
+const struct loaded_file *loaded_find(const struct loaded *loaded, uint32_t node)
+{
+	size_t low = 0, high = loaded->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (loaded->files[middle].node == node)
+			return &loaded->files[middle];
+		if (loaded->files[middle].node < node)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+void loaded_free(struct loaded *loaded)
+{
+	forget_files(loaded);
+	content_reader_destroy(loaded->reader);
+	free(loaded->files);
+	free(loaded->bytes);
+	*loaded = (struct loaded){ 0 };
+}

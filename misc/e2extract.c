@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* e2extract: options, messages; the image is read by lib/source, and written out by lib/extract. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "e2extract_options.h"
+#include "source/sources.h"
+#include "support/run/interrupt.h"
+
+const char *tool_name = "e2extract";
+
+#define PREFIX "image:"
+
+/* The source that is nothing but an image, whatever its name and bytes look like. The caller frees it. */
+static char *source_name(const struct command *command)
+{
+	const char *image = command->image;
+	char *name;
+	int made;
+
+	if (!strncmp(image, PREFIX, strlen(PREFIX)))
+		image += strlen(PREFIX);
+	made = command->offset_bytes ? asprintf(&name, PREFIX "%s?offset=%" PRIu64, image, command->offset_bytes) :
+	                               asprintf(&name, PREFIX "%s", image);
+	return made < 0 ? NULL : name;
+}
+
+static void print_warnings(struct warnings *warnings)
+{
+	for (size_t i = 0; i < warnings->count; i++)
+		print_problem(&warnings->list[i]);
+}
+
+/* What was left out is an error, and what the output does not hold is one with --strict. */
+static int print_report(const struct command *command, struct extract_report *report)
+{
+	bool is_strict = command->options.is_strict && report->losses.count;
+	int status = report->left_out.count || is_strict ? EXIT_FAILURE : EXIT_SUCCESS;
+
+	if (!command->is_quiet || is_strict)
+		print_warnings(&report->losses);
+	print_warnings(&report->left_out);
+	return status;
+}
+
+static errcode_t read_image(struct command *command, struct pool *pool, struct warnings *warnings, struct tree **tree,
+                            struct problem *problem)
+{
+	SCOPE_FREE char *name = source_name(command);
+	const char *names[] = { name };
+	struct source_counts counts = { .limits = { .path_bytes = SOURCE_LIMITS_PATH_BYTES,
+		                                    .names = SOURCE_LIMITS_NAMES } };
+	const struct scan_options options = { .warnings = warnings,
+		                              .counts = &counts,
+		                              .progress = command->options.progress };
+	const struct source_layering layering = { 0 };
+
+	if (!name)
+		return ENOMEM;
+	progress_stage(command->options.progress, "scan", 0, 0);
+	return sources_scan(names, 1, &layering, &options, pool, tree, problem);
+}
+
+static errcode_t run_with(struct command *command, struct pool *pool, int *status, struct problem *problem)
+{
+	struct extract_report report = { 0 };
+	struct warnings warnings = { 0 };
+	struct tree *tree = NULL;
+	errcode_t error = read_image(command, pool, &warnings, &tree, problem);
+
+	if (!error)
+		error = extract(tree, &command->options, pool, &report, problem);
+	progress_end(command->options.progress);
+	if (!command->is_quiet)
+		print_warnings(&warnings);
+	*status = print_report(command, &report);
+	warnings_clear(&warnings);
+	extract_report_clear(&report);
+	if (tree)
+		tree_destroy(tree);
+	return error;
+}
+
+static int run(struct command *command)
+{
+	struct problem problem = { 0 };
+	struct pool *pool;
+	int status = EXIT_FAILURE;
+	errcode_t error = pool_create(command->threads, &pool);
+
+	if (error) {
+		problem_set(&problem, error, NULL, "cannot start threads");
+		return print_problem(&problem);
+	}
+	error = progress_start(stderr, command->progress, &command->options.progress);
+	if (error)
+		problem_set(&problem, error, NULL, "cannot show progress");
+	else
+		error = run_with(command, pool, &status, &problem);
+	pool_destroy(pool);
+	if (!error)
+		return status;
+	problem_set(&problem, error, command->image, "cannot extract");
+	interrupt_explain(command->image, &problem);
+	return print_problem(&problem);
+}
+
+int main(int argument_count, char **arguments)
+{
+	struct command command;
+
+	tool_start(argument_count, arguments);
+	command_parse(argument_count, arguments, &command);
+	command.options.source = command.image;
+	interrupt_install();
+	int status = run(&command);
+
+	if (status != EXIT_SUCCESS)
+		interrupt_die();
+	return status;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* e2extract's command line. */
+#pragma once
+
+#include "command_line.h"
+#include "extract/extract.h"
+
+struct command {
+	const char *image;      /* as it was given */
+	uint64_t offset_bytes;  /* where in it the filesystem begins */
+	const char *output;     /* NULL: --list */
+	const char *directory;  /* -C: the same, and the form is a directory; NULL: not given */
+	unsigned int form_word; /* of --format; FORM_BY_NAME: not given */
+	bool is_list, is_json;
+	bool is_quiet, is_verbose;
+	struct extract_options options;
+	unsigned int threads;
+	enum progress_style progress;
+};
+
+/* Reads the command line; --help, --version and wrong usage end the program. arguments must outlive command. */
+void command_parse(int argument_count, char **arguments, struct command *command);
