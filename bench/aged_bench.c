@@ -71,7 +71,7 @@ static uint64_t next_random(uint64_t *state)
 	return value ^ value >> 31;
 }
 
-/* Of a standard normal distribution, as nearly as the sum of twelve uniform numbers is; in 2^-32. */
+/* Returns a number of a standard normal distribution, approximated by the sum of twelve uniform numbers; in 2^-32. */
 static int64_t next_normal(uint64_t *state)
 {
 	int64_t sum = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What growing files look like afterwards, on a filesystem image that is not changed. Streams append to files of one
+ * Measures the layout of growing files on a filesystem image, which is not changed. Streams append to files of one
  * directory; then the extents of the files and of the free space are counted.
  *
  *   append_bench [options] IMAGE

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the harnesses share. Each gives any bytes to a parser, as a file of them would, and has it fail only in the ways
- * that its header says. A broken promise ends the program by abort(3), as a sanitizer would.
+ * Shared by the harnesses. Each passes any bytes to a parser, as a file of them would, and checks that it fails only
+ * in the ways that its header allows. A broken promise ends the program by abort(3), as a sanitizer would.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "source/sources.h"
 #include "support/problem.h"
 
-/* What libFuzzer, or tests/fuzz/replay.c, calls for each input; 0. */
+/* libFuzzer, or tests/fuzz/replay.c, calls this for each input. Returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
 /*

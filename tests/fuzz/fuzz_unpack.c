@@ -22,7 +22,7 @@
 /* So small that a short input is several of them. */
 #define UNIT_BYTES 512
 
-/* Of the first byte. */
+/* Bits of the first byte. */
 enum { IS_ZSTD = 1, HAS_THREADS = 2, IS_PIPE = 4, IS_PLAIN = 8, IS_MENDED = 16 };
 
 struct outcome {
@@ -124,7 +124,7 @@ static bool read_contents(struct plain_reader *reader, struct inflater *inflater
 	return true;
 }
 
-/* What all of it unpacks to; mends: the trailers become right. */
+/* Unpacks all of it; mends: corrects the trailers. */
 static void read_plainly(struct plain_reader *reader, bool mends)
 {
 	struct inflater *inflater;

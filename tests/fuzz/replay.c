@@ -9,7 +9,7 @@
 #include "fuzz.h"
 #include "support/io/whole_io.h"
 
-/* Of its exact length, so that a sanitizer sees what is read beyond. */
+/* The memory has the file's exact length, so that a sanitizer sees reads beyond it. */
 static uint8_t *read_file(const char *path, size_t *count)
 {
 	struct stat status;

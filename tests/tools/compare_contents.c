@@ -124,7 +124,7 @@ void compare_files(const int files[SIDES], off_t size_bytes)
 
 /* ---- file flags ---- */
 
-/* What chattr(1) sets; the others say how a filesystem stores the file. */
+/* Flags that chattr(1) sets; the others describe how a filesystem stores the file. */
 #define CHATTR_FLAGS                                                                                                   \
 	(FS_SECRM_FL | FS_UNRM_FL | FS_COMPR_FL | FS_SYNC_FL | FS_IMMUTABLE_FL | FS_APPEND_FL | FS_NODUMP_FL |         \
 	 FS_NOATIME_FL | FS_JOURNAL_DATA_FL | FS_NOTAIL_FL | FS_DIRSYNC_FL | FS_TOPDIR_FL | FS_DAX_FL)

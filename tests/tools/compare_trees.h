@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of compare_trees share. */
+/* Shared by the files of compare_trees. */
 #pragma once
 
 #include <stdint.h>
@@ -21,7 +21,7 @@ extern struct compare_options options;
 
 #define CHUNK_BYTES (1024 * 1024)
 
-/* Of that size. */
+/* Buffers of that size. */
 extern char *buffers[SIDES];
 
 /* Ends the program where memory is NULL. */
@@ -31,7 +31,7 @@ void *must_have(void *memory);
 void difference_at(const char *where, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define difference(...) difference_at(current_path(), __VA_ARGS__)
 
-/* Of the entry that is being compared. */
+/* The path of the entry that is being compared. */
 const char *current_path(void);
 
 /* Contents and holes of a regular file that is open on both sides; both have size_bytes. In compare_contents.c. */
@@ -41,5 +41,5 @@ void compare_files(const int files[SIDES], off_t size_bytes);
  */
 void compare_flags(const int files[SIDES]);
 
-/* Of a symbolic link. In compare_contents.c. */
+/* Compares the targets of a symbolic link. In compare_contents.c. */
 void compare_targets(const int directories[SIDES], const char *name);

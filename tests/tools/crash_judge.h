@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a disk shows after a crash, once its journal has been replayed by whomever. */
+/* Judges a disk after a crash, once its journal has been replayed. */
 #pragma once
 
 #include <stdbool.h>

@@ -47,7 +47,7 @@ void fill(char *bytes, size_t count);
 const char *path_of(unsigned int directory, unsigned int name);
 const char *directory_path(unsigned int directory);
 
-/* What an operation works on. */
+/* The target of an operation. */
 struct place {
 	unsigned int directory, name;
 	struct node **node;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * To be preloaded: a disk that fails. Of all writes to the file FAIL_WRITES_TO, the one of the number FAIL_WRITES_FROM,
- * from 1 on, and all after it fail with EIO, and each fsync(2) after it. FAIL_WRITES_COUNT: a file that gets how many
- * writes there were.
+ * To be preloaded: a disk that fails. The write to the file FAIL_WRITES_TO with the number FAIL_WRITES_FROM, from 1
+ * on, and all later ones fail with EIO, and so does each fsync(2) after it. FAIL_WRITES_COUNT: a file that gets the
+ * number of writes.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -71,7 +71,7 @@ static uint32_t tag_bytes(const struct log *log)
 	       (log->super.incompat & JOURNAL_INCOMPAT_CSUM_V2 ? 2 : 0);
 }
 
-/* Of all versions: flags are in the low half of the second word. */
+/* In all versions flags are in the low half of the second word. */
 static uint32_t read_tag(const struct log *log, const uint8_t *at, struct journal_tag *tag)
 {
 	bool is_version3 = log->super.incompat & JOURNAL_INCOMPAT_CSUM_V3;

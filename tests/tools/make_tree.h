@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of make_tree share. */
+/* Shared by the files of make_tree. */
 #pragma once
 
 #include <stdbool.h>

@@ -91,7 +91,7 @@ static bool is_same_group(const struct volume_group *one, const struct volume_gr
 	       one->is_uninitialised == other->is_uninitialised;
 }
 
-/* What superblock and descriptors say. */
+/* Compares superblocks and descriptors. */
 static bool compare_volumes(const struct volume *image, const struct volume *replayed)
 {
 	if (image->geometry.end_block != replayed->geometry.end_block || image->inodes != replayed->inodes ||

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * same_bytes [--but-superblock] FILE FILE: cmp(1) of two regular files, which does not read what is a hole in both. Of
- * two images of 64 MiB that hold 5 MiB each it takes 4 ms of a processor, and cmp 20 ms. --but-superblock leaves bytes
- * 1024 to 2047 out. The exit status is cmp's: 0, 1 where they differ, and 2 where they cannot be read.
+ * same_bytes [--but-superblock] FILE FILE: cmp(1) of two regular files that does not read holes of both. For two
+ * images of 64 MiB with 5 MiB of data each it takes 4 ms of processor time, and cmp 20 ms. --but-superblock leaves
+ * bytes 1024 to 2047 out. The exit status is cmp's: 0, 1 if they differ, and 2 if they cannot be read.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@ static int cannot(const char *name)
 	return 2;
 }
 
-/* Where data begin from this position on; without any, the end. */
+/* The next position with data from here on; without any, the end. */
 static off_t next_data(int file, off_t position, off_t size_bytes)
 {
 	off_t data = lseek(file, position, SEEK_DATA);

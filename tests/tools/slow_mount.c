@@ -28,7 +28,7 @@ static long delay_milliseconds;
 static char root[PATH_MAX], counts_path[PATH_MAX];
 static atomic_int running, most_running, operations;
 
-/* Where it lies; operations begin with this. */
+/* Returns the path below; operations begin with this. */
 static const char *begin(const char *path, char *full)
 {
 	struct timespec time = { delay_milliseconds / 1000, delay_milliseconds % 1000 * 1000000 };

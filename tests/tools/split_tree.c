@@ -20,7 +20,7 @@
 
 #define MOST_TO_REMOVE 251 /* bytes of a name that has room for ".wh." before it */
 
-/* Where the contents of a directory may lie. */
+/* The layers that may have the contents of a directory. */
 enum layers { BOTH, LOWER_ONLY, UPPER_ONLY };
 
 /* One directory in the tree and in the layers; -1 where a layer does not have it. */

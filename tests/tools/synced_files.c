@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What fsync(2) promises.
+ * Tests the promise of fsync(2).
  *
  *   synced_files --write DIR SEED LOG   writes files and says in LOG how many fsync(2) has answered, until the
  * filesystem is gone synced_files --check DIR SEED LOG   are these there, whole?
@@ -16,7 +16,7 @@
 
 #define MOST_SYNCED ((size_t)200 << 10)
 
-/* What the file of this number holds. */
+/* The contents of the file with this number. */
 static size_t synced_contents(uint64_t seed, unsigned long number, char *bytes)
 {
 	random_state = (seed + 1) * UINT64_C(0x9e3779b97f4a7c15) ^ (number + 1) * UINT64_C(0xd1b54a32d192ed03);

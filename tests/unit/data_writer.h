@@ -20,13 +20,13 @@ struct writer {
 /* Fills these blocks with that byte, by one call. */
 errcode_t write_run(ext2_filsys fs, blk64_t start, unsigned int count, int byte);
 
-/* What a thread does with its struct writer: by calls of random sizes until one fails, or by one. */
+/* Functions of threads with a struct writer: they write by calls of random sizes until one fails, or by one call. */
 void *write_in_parts(void *context);
 void *write_once(void *context);
 
 void start_writer(struct writer *writer, void *(*work)(void *context));
 
-/* What it returned last. */
+/* Returns the thread's last result. */
 errcode_t join_writer(struct writer *writer);
 
 /* So many blocks in use from now on, of no file. */

@@ -25,7 +25,7 @@ struct judging {
 	struct directory_walker walker;
 	struct judged judged;
 
-	/* Of the inode that is being compared. */
+	/* The inode that is being compared. */
 	struct volume_inode inode;
 	uint64_t *blocks; /* triples of logical block (of a map's block: UINT64_MAX), physical one, is it unwritten */
 	size_t count, capacity, next;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An image in memory that has nothing but a journal, which lies in three pieces: its superblock and a log that tests
- * write block by block. Of each kind that there is: checksums of no version, of the first, second and third, block
+ * write block by block. There is one of each kind: without checksums, with the first, second and third version, block
  * numbers of 32 and of 64 bits.
  */
 #pragma once
@@ -41,7 +41,7 @@ void log_image_start(struct log_image *image, unsigned int kind, uint32_t start)
 /* The bytes of one of the journal's blocks. */
 uint8_t *log_image_block(struct log_image *image, uint32_t logical);
 
-/* What a transaction has. Blocks go one after another, and after the last one of the log to its first. */
+/* Add parts of a transaction. Blocks follow one another, and the log's first block follows its last one. */
 void log_image_descriptor(struct log_image *image, const struct log_tag *tags, uint32_t count);
 void log_image_revokes(struct log_image *image, const uint64_t *blocks, uint32_t count);
 void log_image_commit(struct log_image *image);
@@ -52,5 +52,5 @@ void log_image_transaction(struct log_image *image, const struct log_tag *tags, 
 /* Writes the superblock; checksums it if it has any. */
 void log_image_finish(struct log_image *image);
 
-/* Of a descriptor or of revokes that were changed. */
+/* Updates the checksum of a changed descriptor or revoke block. */
 void log_image_seal_tail(struct log_image *image, uint32_t logical);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What tests of a journal's overlay share: reading a log_image as it is now, its superblock included, and judging it.
- */
+/* Shared by tests of a journal's overlay: reads a log_image, with its superblock, and judges it. */
 #pragma once
 
 #include "log_image.h"

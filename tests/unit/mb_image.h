@@ -71,8 +71,8 @@ struct ext2mb_criterion_stats mb_criterion_stats(struct ext2mb *mb, unsigned int
 void mb_check(struct ext2mb *mb);
 
 /*
- * What TEST_POLICY asks for, a policy and choices added to it or dropped from it ("base +try-lock",
- * "series -ordered-sets -scan-in-place"); the defaults when it is not set.
+ * Options from TEST_POLICY, a policy with choices added or dropped ("base +try-lock", "series -ordered-sets
+ * -scan-in-place"); the defaults when it is not set.
  */
 const struct policy_options *mb_options(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What `chrt -f 2 bench/progress --threads=1 --record=DIR` recorded of three trees (doc/results/populate.md): when,
- * since the beginning and since the stage began, which stage, and what it had done.
+ * Records of `chrt -f 2 bench/progress --threads=1 --record=DIR` for three trees (doc/results/populate.md): the time
+ * since the beginning and since the stage began, the stage, and the work done.
  */
 #pragma once
 

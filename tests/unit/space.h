@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A filesystem's clusters as threads under test see them: who has each one, so that a double allocation is seen at
- * once, and how many are certainly free. Who takes credits before it allocates may not be refused.
+ * once, and how many are certainly free. A thread that takes credits before it allocates must not be refused.
  */
 #pragma once
 

@@ -94,7 +94,7 @@ static void load_image(void)
 }
 
 /* Bytes that matter are changed, and now and then what follows them. */
-/* What the last damage has changed, and no more: to write 8 MiB takes longer than all that is read of them. */
+/* Restores only the bytes of the last damage: writing 8 MiB takes longer than all reads of them. */
 static void mend_image(int descriptor)
 {
 	for (unsigned int n = 0; n < changed_count; n++) {

@@ -192,7 +192,7 @@ static int release_block(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical, bl
 	return 0;
 }
 
-/* Of indirect-mapped files ext2fs_punch() frees too much or fails, before 1.47.4. */
+/* Before 1.47.4 ext2fs_punch() frees too much of indirect-mapped files, or fails. */
 static errcode_t unlink_file(enum side side, const struct call *call)
 {
 	ext2_filsys fs = test.fs[side];

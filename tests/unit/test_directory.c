@@ -329,7 +329,7 @@ START_TEST(equal_hashes_across_nodes)
 }
 END_TEST
 
-/* Of 200 000 names about 10 pairs share a hash; kept are these, so that the minor hash decides everywhere. */
+/* About 10 pairs of 200 000 names share a hash; only these are kept, so that the minor hash decides everywhere. */
 START_TEST(minor_hash_orders_equal_hashes)
 {
 	struct random random = random_start("minor_hash_orders_equal_hashes");

@@ -45,7 +45,7 @@ static void run_command(const char *pattern, const char *argument)
 	ck_assert_msg(system(command) == 0, "failed: %s", command);
 }
 
-/* What the image's directories share. */
+/* State that the image's directories share. */
 struct filling {
 	ext2_filsys fs;
 	struct ondisk_format format;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the discard function is shown: exactly what a commit releases, joined, in order, and before it can be had. */
+/* The discard function gets exactly the runs that a commit releases, joined, in order, and before they can be
+ * allocated. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -213,7 +214,7 @@ static void take_one(struct ext2mb_worker *worker, struct random *random, struct
 {
 	struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = 1 + random_below(random, 100) };
 
-	/* What is missing waits for the committing thread. */
+	/* The missing blocks wait for the committing thread. */
 	errcode_t error;
 	while ((error = ext2mb_alloc(worker, &request, extent)) == EXT2MB_ET_NO_SPACE)
 		sched_yield();

@@ -193,7 +193,7 @@ START_TEST(test_left_out)
 }
 END_TEST
 
-/* Whatever the superblock and descriptors hold in memory: an error or an allocator that works, nothing else. */
+/* With any superblock and descriptors in memory the result is an error or an allocator that works. */
 START_TEST(test_hostile_numbers)
 {
 	struct random random = random_start("hostile numbers");
@@ -263,7 +263,7 @@ START_TEST(test_hostile_numbers)
 }
 END_TEST
 
-/* What is refused: metadata of every kind, unaligned or outlying ranges, unknown flags, short structures. */
+/* These are refused: metadata of every kind, unaligned or outlying ranges, unknown flags, short structures. */
 START_TEST(test_refusals)
 {
 	struct ext2mb_options options = { .struct_bytes = 4 };

@@ -80,7 +80,7 @@ START_TEST(test_pool_at_border)
 }
 END_TEST
 
-/* What an unreplayed journal holds would overwrite what a sync writes. Who only looks may. */
+/* An unreplayed journal would overwrite a sync's writes. Opening for reading is allowed. */
 START_TEST(test_needs_recovery)
 {
 	struct ext2mb *mb;
@@ -436,7 +436,8 @@ static uint32_t read_dtime(ext2_filsys fs, ext2_ino_t ino)
 	return inode.i_dtime;
 }
 
-/* What leaves the list: deleted inodes need a time of deletion, others none, and one that its owner gave it stays. */
+/* Inodes that leave the list: deleted ones need a time of deletion, others none, and one that its owner has set
+ * stays. */
 START_TEST(test_leaving_list)
 {
 	struct ext2mb_orphans *orphans;
@@ -467,7 +468,7 @@ START_TEST(test_leaving_list)
 }
 END_TEST
 
-/* Who opened it for its superblock only gets descriptors that fit the bitmaps nevertheless. */
+/* A filesystem that was opened only for its superblock gets descriptors that fit the bitmaps nevertheless. */
 START_TEST(test_super_only)
 {
 	struct ext2mb_request request = { .struct_bytes = sizeof(request), .count = 100 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What windows are for: how files that grow side by side, and small files of a directory, come to lie. */
+/* The purpose of preallocation: the layout of files that grow side by side, and of small files of a directory. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

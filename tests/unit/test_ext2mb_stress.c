@@ -278,8 +278,8 @@ START_TEST(test_fight)
 END_TEST
 
 /*
- * Nothing is free but a few clusters far apart, as many as there are threads, and each thread takes one, gives
- * it back and commits: they are released behind the back of those who search. Nobody may be refused.
+ * Nothing is free but a few clusters far apart, as many as there are threads, and each thread takes one, gives it
+ * back and commits: they are released while other threads search. No thread may be refused.
  */
 #define SEEKERS 4
 

@@ -11,7 +11,8 @@
 
 #define OPTIONS "-t ext4 -b 1024 -O ^orphan_file -J size=1 -N 128"
 
-/* What a child does, as an exit status: Check's assertions belong to the process that it has forked. */
+/* Runs a function in a child, and returns its result as an exit status: Check's assertions work only in the process
+ * that it has forked. */
 static int in_child(errcode_t (*work)(void *context), void *context, errcode_t expected)
 {
 	pid_t child = fork();

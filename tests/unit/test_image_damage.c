@@ -72,7 +72,7 @@ static void load_image(void)
 			used[used_count++] = offset;
 }
 
-/* What the last damage has changed, and no more: to write 8 MiB takes longer than all that is read of them. */
+/* Restores only the bytes of the last damage: writing 8 MiB takes longer than all reads of them. */
 static void mend_image(int descriptor)
 {
 	for (unsigned int n = 0; n < changed_count; n++) {
@@ -168,7 +168,8 @@ START_TEST(checksums_find_each_change)
 
 		ck_assert_int_eq(pwrite(descriptor, &byte, 1, (off_t)offset), 1);
 		if (image_read_all("image", IMAGE_STRICT, &after) && !after.damage && !after.errors) {
-			/* Of the journal, the inode bitmaps, the superblock: then all is read as before. */
+			/* The change was in the journal, the inode bitmaps or the superblock, so all is read as
+			 * before. */
 			ck_assert_msg(after.sum == before.sum, "a change at %zu goes unnoticed", offset);
 			silent++;
 		} else {
@@ -185,7 +186,7 @@ END_TEST
 
 /* --- Orphans ------------------------------------------------------------------------------------------------ */
 
-/* Of the superblock's list, which may lead in a circle, and of the orphan file. */
+/* Orphans of the superblock's list, which may have a circle, and of the orphan file. */
 START_TEST(orphans_are_listed)
 {
 	struct image_all all;

@@ -132,7 +132,7 @@ static struct ext2_inode read_inode(const char *path)
 	return inode;
 }
 
-/* What reading all of a file, or of a symlink, says. */
+/* The result of reading all of a file, or of a symlink. */
 static errcode_t read_contents(const char *path, uint64_t offset, void *bytes, size_t count)
 {
 	uint32_t ino = ino_of(path);
@@ -272,7 +272,7 @@ static void set_root(unsigned int depth, unsigned int count, unsigned int room, 
 
 #define ENTRIES(...) ((const uint32_t[]){ __VA_ARGS__ })
 
-/* Of the file alone: what else is in the image is right. */
+/* Only the file is wrong: everything else in the image is right. */
 static void expect_map(uint64_t blocks, const char *what)
 {
 	static uint64_t others;
@@ -365,7 +365,8 @@ struct change {
 	uint64_t value;
 };
 
-/* Of the first entry of a list: its name's length, its value's offset, inode and size; of the block: its header. */
+/* Changes to the first entry of a list: its name's length, its value's offset, inode and size; and to the block's
+ * header. */
 static const struct change in_block[] = {
 	{ 0, 4, 0 },           { 8, 4, 2 },           { 8, 4, UINT32_MAX }, { 32, 1, 255 },        { 34, 2, 0 },
 	{ 34, 2, 36 },         { 34, 2, 1020 },       { 34, 2, 65535 },     { 36, 4, 8 },          { 36, 4, 12 },
@@ -541,7 +542,7 @@ static void damage_journals(const char *name, const char *options)
 	for (unsigned int round = 0; round < 60; round++) {
 		int descriptor = open("image", O_RDWR);
 
-		/* Of its superblock and of the log's first blocks. */
+		/* Changes to its superblock and to the log's first blocks. */
 		for (uint64_t changes = 1 + random_below(&random, 4); changes--;) {
 			uint64_t block = random_below(&random, 30), at = random_below(&random, 64);
 			uint8_t byte = random_below(&random, 2) ? (uint8_t)random_next(&random) : 0xff;

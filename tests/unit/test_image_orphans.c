@@ -43,7 +43,7 @@ enum { DELETED, TRUNCATED, DIRECTORY, SYMLINK, DEVICE, FAST, PLAIN, KINDS };
 static const char *const names[] = { "deleted", "truncated", "directory", "symlink", "device", "fast", "plain" };
 static uint32_t ino[KINDS];
 
-/* A file of each kind. Of one the size says less than its blocks, one has no name and no links. */
+/* A file of each kind. One has a smaller size than its blocks, one has no name and no links. */
 static void make_image(const char *options)
 {
 	scratch_run("rm -f image && mke2fs -q -F -t ext4 -b 1024 %s image 8M >log 2>&1 && "

@@ -58,7 +58,7 @@ START_TEST(test_tags)
 }
 END_TEST
 
-/* Of two copies in one transaction, in one descriptor and in two, the later one counts. */
+/* The later one of two copies in one transaction counts, in one descriptor and in two. */
 START_TEST(test_copies_of_one_transaction)
 {
 	const struct log_tag tags[] = { { 10, 1, false }, { 10, 2, false } };
@@ -165,7 +165,7 @@ START_TEST(test_revokes)
 	journal_overlay_free(overlay);
 	transaction(12, 5);
 	EXPECT_BLOCKS({ 12, 5, false });
-	/* What was not committed revokes nothing. */
+	/* An uncommitted revoke has no effect. */
 	revoke_block(12);
 	EXPECT_BLOCKS({ 12, 5, false });
 }

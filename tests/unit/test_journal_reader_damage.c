@@ -111,7 +111,7 @@ START_TEST(test_absent_checksum)
 	EXPECT_BLOCKS({ 10, 1, false });
 	log_image_block(&image, 3)[13] = 4;
 	expect_damage("transaction 7 has a wrong checksum");
-	/* Of another type. */
+	/* A block of another type. */
 	log_image_start(&image, 2, 1);
 	transaction(10, 1);
 	log_image_block(&image, 3)[12] = 2;
@@ -275,7 +275,7 @@ START_TEST(test_superblock_bytes)
 }
 END_TEST
 
-/* Where the journal's blocks are said to be. */
+/* Wrong places of the journal's blocks. */
 START_TEST(test_ranges)
 {
 	log_image_start(&image, 7, 1);
@@ -336,7 +336,7 @@ START_TEST(test_failing_reads)
 }
 END_TEST
 
-/* What an overlay shows, as one number. */
+/* A digest of an overlay's contents. */
 static uint32_t digest(const struct journal_overlay *overlay)
 {
 	uint32_t sum = 0;

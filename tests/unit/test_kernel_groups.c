@@ -323,7 +323,7 @@ static void pass_by(void *context, uint32_t group)
 	(void)group;
 }
 
-/* Of a file with an inode in group 5, which has the goal of stream 0. */
+/* Allocates for a file with an inode in group 5, which has the goal of stream 0. */
 static struct ext2mb_extent take_whole(uint64_t final_blocks, uint64_t count)
 {
 	uint32_t goals = test.mb->goals->count;

@@ -23,7 +23,7 @@ static const unsigned int thread_counts[] = { 0, 1, 2, 3, 7 };
 #define THREAD_COUNTS (sizeof(thread_counts) / sizeof(thread_counts[0]))
 #define BUFFER_BYTES 16384u
 
-/* What the host does, for the test that runs. */
+/* The host's behaviour in the present test. */
 static struct host {
 	bool gives_twice;          /* each name */
 	bool ends_after_examining; /* no listing of directory "large" ends before one of its entries has been examined
@@ -200,7 +200,7 @@ static char *first_name(const char *path, const char *end)
 	return first;
 }
 
-/* Of the names of a directory that end so, which now fail, the first is named, with any number of threads. */
+/* Names with this ending fail now; the first of them in a directory is reported, with any number of threads. */
 static void expect_first_failure(const char *path, const char *directory, const char *end)
 {
 	SCOPE_FREE char *first = first_name(host_tree_below(path, directory), end);

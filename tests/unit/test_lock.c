@@ -40,7 +40,7 @@ START_TEST(test_exclusion)
 		pthread_join(threads[index], NULL);
 	ck_assert_uint_eq(shared.counter, THREADS * TURNS);
 	ck_assert(!lock_looks_held(&shared.lock));
-	/* Nobody is left impatient: else nobody could try. */
+	/* No thread is left impatient: otherwise no thread could try. */
 	ck_assert(lock_try(&shared.lock));
 	ck_assert(!lock_try(&shared.lock));
 	lock_release(&shared.lock);
@@ -98,7 +98,8 @@ static void *wait_once(void *argument)
 	return NULL;
 }
 
-/* Who is woken again and again and finds the lock held becomes impatient, and has it next: nobody can try meanwhile. */
+/* A thread that is woken repeatedly and finds the lock held becomes impatient, and gets it next: no other can try
+ * meanwhile. */
 START_TEST(test_passed_over)
 {
 	struct lock lock = { 0 };

@@ -248,7 +248,7 @@ static const char *last_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* What a marker removes; "" and true for all of its directory. */
+/* Finds the name that a marker removes; "" and true for all of its directory. */
 static bool marked(const struct file *file, enum whiteout_form form, char *removed, bool *is_opaque)
 {
 	const char *name = last_name(file->path);
@@ -488,7 +488,7 @@ static struct tree *merge_taken(struct tree *lower, enum whiteout_form lower_for
 	return tree;
 }
 
-/* Where it comes from that a directory is implied no longer matters. */
+/* It no longer matters why a directory is implied. */
 static char *plain_text(const struct tree *tree)
 {
 	char *text = tree_text(tree);

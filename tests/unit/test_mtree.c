@@ -8,7 +8,7 @@
 #include "seeded_random.h"
 #include "unit.h"
 
-/* What an entry says, in a fixed order: "LINE PATH type=... mode=...". */
+/* Prints an entry in a fixed order: "LINE PATH type=... mode=...". */
 static errcode_t show(void *context, const struct mtree_entry *entry, struct problem *problem)
 {
 	FILE *out = context;

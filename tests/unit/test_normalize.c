@@ -360,7 +360,7 @@ static uint64_t least(uint64_t first, uint64_t second)
 			ck_abort_msg("does not hold (TEST_SEED): %s", #condition);                                     \
 	} while (0)
 
-/* Of any policy. */
+/* Holds for any policy. */
 static void check_goal(const struct normalize_request *request, const struct normalize_goal *goal)
 {
 	const struct geometry *geometry = request->geometry;
@@ -382,7 +382,7 @@ static void check_goal(const struct normalize_request *request, const struct nor
 	HOLDS(left || right);
 }
 
-/* Of the two that do not cut. */
+/* Holds for the two policies that do not cut. */
 static void check_whole(const struct normalize_request *request, const struct normalize_goal *goal, uint64_t limit)
 {
 	uint64_t group = (uint64_t)request->geometry->clusters_per_group << request->geometry->cluster_bits;

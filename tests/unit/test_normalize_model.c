@@ -276,7 +276,7 @@ static void compare_fresh(const char *what, bool unwritten, uint32_t goals,
 	}
 }
 
-/* What the series had on this filesystem: 105 free extents; 16 extents a file is what we promise. */
+/* The series had 105 free extents on this filesystem; we promise 16 extents a file. */
 #define MOST_EXTENTS 16
 #define MOST_HOLES 105
 

@@ -40,7 +40,7 @@ static void fill(struct random *random, uint32_t *slots, uint32_t count)
 		slots[slot] = random_below(random, 2) ? (uint32_t)random_next(random) : 0;
 }
 
-/* What libext2fs would store; it knows the filesystem by its superblock, seed and block size. */
+/* The checksum that libext2fs would store; it needs the superblock, the seed and the block size. */
 static uint32_t checksum_of_libext2fs(const struct ondisk_format *format, uint64_t physical_block, void *bytes)
 {
 	struct ext2_super_block super = {

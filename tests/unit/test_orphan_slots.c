@@ -122,7 +122,8 @@ START_TEST(test_collect)
 }
 END_TEST
 
-/* Who comes back finds the slot that was left last, uncounted; the disk gets it empty; damage is not taken for it. */
+/* A thread that comes back finds the slot that was left last, uncounted; on disk it is empty; damage is not taken for
+ * it. */
 START_TEST(test_kept)
 {
 	struct orphan_slots slots = create(0, 2, 4);

@@ -64,7 +64,7 @@ static errcode_t add_rules(struct owner_map *map, const char *rules, struct prob
 	return owner_map_add_file(map, path, problem);
 }
 
-/* What is said, from the last component of the path on. */
+/* Compares the message from the last component of the path on. */
 static void expect_text(struct problem *problem, const char *expected)
 {
 	SCOPE_FREE char *text = problem_text(problem);

@@ -189,7 +189,7 @@ START_TEST(test_fight)
 }
 END_TEST
 
-/* What follows compares the series with and without one choice, or the base with it. */
+/* The following tests compare the series with and without one choice, or the base with it. */
 static struct {
 	struct ext2mb *mb;
 	struct ext2mb_worker *worker;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a replay remembers of files and blocks, against arrays that have a place for each block. */
+/* Compares a replay's state of files and blocks with arrays that have a place for each block. */
 #include <string.h>
 
 #include "simulate/image/random.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a scan leaves out: by pattern, and what cannot be read. */
+/* Files that a scan leaves out: by pattern, and unreadable ones. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -17,7 +17,7 @@ static const unsigned int thread_counts[] = { 0, 1, 3, 7 };
 
 #define THREAD_COUNTS (sizeof(thread_counts) / sizeof(thread_counts[0]))
 
-/* What names the same file of the host: a node with the path of another in a larger tree. */
+/* Two nodes must name the same file of the host: a node, and one with its path in a larger tree. */
 static void expect_same_file(const struct tree *all, uint32_t of_all, const struct tree *tree, uint32_t node)
 {
 	SCOPE_FREE char *expected = tree_path(all, of_all);

@@ -137,7 +137,7 @@ START_TEST(one_file_into_a_filesystem_that_exists)
 	ck_assert_ok(ext2fs_link(fs, EXT2_ROOT_INO, "file", ino, EXT2_FT_REG_FILE));
 	ck_assert_ok(sink->operations->end(sink));
 	ck_assert_ok(sink->operations->barrier(sink));
-	/* Of a file, they are metadata to everybody else. */
+	/* The blocks belong to a file, and are metadata to everything else. */
 	uint8_t *bytes = calloc(1, fs->blocksize);
 
 	ck_assert_int_eq(sink_write_data(sink, start, 1, bytes), EXT2MB_ET_NOT_FREE);

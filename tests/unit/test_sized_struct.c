@@ -119,7 +119,7 @@ START_TEST(test_writing)
 }
 END_TEST
 
-/* What each structure of the interface says of sizes; call: NULL with 0 bytes ends them. */
+/* Checks the size of each structure of the interface; a call of NULL with 0 bytes ends the list. */
 struct call {
 	errcode_t (*call)(struct small_image *image, void *callers);
 	size_t bytes;

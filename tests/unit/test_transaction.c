@@ -479,7 +479,7 @@ START_TEST(test_threads)
 }
 END_TEST
 
-/* Of a file that ends early, or a disk that has lost a block: what is there cannot be compared, and is written. */
+/* If a file ends early, or a disk has lost a block, the block cannot be compared, and is written. */
 START_TEST(test_unreadable)
 {
 	mb_image_make(EXT4_1K, "16M");

@@ -120,7 +120,7 @@ START_TEST(test_at_the_same_time)
 }
 END_TEST
 
-/* Where the disk can be used by one thread at a time, it is. */
+/* If only one thread at a time may use the disk, threads take turns. */
 START_TEST(test_one_at_a_time)
 {
 	struct writer writers[WRITERS];

@@ -218,7 +218,7 @@ static errcode_t unpack(const struct decoder_format *format, const struct bytes 
 	}
 	ck_assert_int_eq(pipe(ends), 0);
 	file.descriptor = ends[0];
-	/* What the caller has looked at. */
+	/* The bytes that the caller has read already. */
 	file.beginning_bytes = packed->count < 100 ? packed->count : 100;
 	file.beginning = packed->data;
 	struct bytes rest = { packed->data + file.beginning_bytes, packed->count - file.beginning_bytes, 0 };
@@ -432,7 +432,7 @@ START_TEST(test_damage_among_many)
 }
 END_TEST
 
-/* Whoever stops early waits for nobody: neither for what has been unpacked, nor for a pipe's writer. */
+/* Closing early does not wait: neither for unpacking threads, nor for a pipe's writer. */
 START_TEST(test_early_close)
 {
 	struct random random = random_start(__func__);
@@ -580,7 +580,7 @@ START_TEST(test_copies)
 }
 END_TEST
 
-/* Of pieces that nobody wants two stay, the last ones; their memory serves the others, and does not count. */
+/* The last two unwanted pieces stay; the memory of earlier ones is reused, and does not count. */
 START_TEST(test_unwanted)
 {
 	struct unpacked_budget budget = { .most_bytes = 4 * UNPACKED_PIECE_BYTES };
@@ -670,7 +670,7 @@ int main(void)
 	Suite *suite = suite_create("unpack");
 	TCase *cases = tcase_create("unpack");
 
-	/* Of what is damaged not all is read. */
+	/* Damaged data is not read to its end. */
 	signal(SIGPIPE, SIG_IGN);
 	tcase_set_timeout(cases, 300);
 	tcase_add_test(cases, test_whole_members);

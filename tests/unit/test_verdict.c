@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What e2frag says of which figures, and what it advises. */
+/* e2frag's verdicts and advice by figures. */
 #include "analyze/report/verdict.h"
 
 #include <ext2fs/ext2_fs.h>
@@ -114,7 +114,7 @@ static const struct figures cases[] = {
 	  0,
 	  VERDICT_BOTH,
 	  "e4defrag finds no room to join files: free more first, or copy everything." },
-	/* Of a little, one sixty-fourth. */
+	/* A sixty-fourth of little free space. */
 	{ { { 100, 1, 100, 0, 0, 0 } }, 64, 16, 0, VERDICT_FINE, "Nothing needs to be done." },
 	{ { { 100, 1, 100, 0, 0, 0 } },
 	  68,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What reads nodes of extent trees, directory blocks and inodes: right ones, and what nobody vouches for. */
+/* Tests readers of extent nodes, directory blocks and inodes, with right and with untrusted bytes. */
 #include <endian.h>
 #include <string.h>
 
@@ -198,7 +198,7 @@ START_TEST(index_roots_tell_their_levels)
 }
 END_TEST
 
-/* Whatever the bytes: reads stay inside, which the address sanitizer sees. */
+/* With any bytes reads stay inside, which the address sanitizer checks. */
 START_TEST(noise_is_survived)
 {
 	struct random random = random_start("noise_is_survived");

@@ -112,7 +112,7 @@ START_TEST(test_looks_once)
 	ck_assert_uint_gt(before.groups_scanned, fresh.groups_scanned);
 	ck_assert_error(ask_whole(image.worker, 12, &extent), EXT2MB_ET_NO_SPACE);
 	ck_assert_uint_eq(read_stats(&image).groups_scanned - before.groups_scanned, 0);
-	/* What joins two runs is found. */
+	/* A free that joins two runs is found. */
 	ck_assert_ok(ext2mb_free(image.worker, extents[longest].start + 8, 8));
 	ck_assert_ok(ext2mb_commit(image.mb));
 	ck_assert_ok(ask_whole(image.worker, 12, &extent));
@@ -338,7 +338,7 @@ START_TEST(test_least)
 		ck_assert_ok(ext2mb_alloc(image.worker, &request, &extent));
 		ck_assert_uint_eq(extent.start, at + length * (length + 1) / 2 - 1);
 		ck_assert_uint_eq(extent.count, length < 9 ? length : 9);
-		/* Of the rest no run of 7 is to be left, or it would come next. */
+		/* The rest must not leave a run of 7, or it would come next. */
 		if (length > 15)
 			ck_assert_ok(ext2mb_alloc(image.worker, &request, &extent));
 	}

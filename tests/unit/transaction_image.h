@@ -11,7 +11,7 @@
 /* Opened with ext2mb_transaction_io_manager(flags), and its bitmaps read. */
 ext2_filsys transaction_image_open(uint64_t flags);
 
-/* What opening it for writing returns; it must be an error. */
+/* Returns the error of opening it for writing; success is a failure of the test. */
 errcode_t transaction_image_refused(uint64_t flags);
 
 struct ext2mb_transaction_info transaction_image_info(ext2_filsys fs);

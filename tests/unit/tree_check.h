@@ -4,7 +4,7 @@
 #include "tree/tree.h"
 
 /*
- * What tree/tree.h promises: order of names, runs, links, counts and parents. Returns true,
- * or false with the reason in why.
+ * Checks the promises of tree/tree.h: order of names, runs, links, counts and parents. Returns true, or false with
+ * the reason in why.
  */
 bool tree_check(const struct tree *tree, char *why, size_t why_bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What every unit test shares: a suite that reports in TAP, for prove. */
+/* Shared by all unit tests: a suite that reports in TAP, for prove. */
 #pragma once
 
 #include <stdbool.h>

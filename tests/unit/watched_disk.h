@@ -33,7 +33,7 @@ void watched_disk_open_gate(void);
 void watched_disk_await(unsigned int writes);
 
 /*
- * Where the first such event from index on stands among all since it was opened; WATCHED_NEVER: there is none. block:
- * of a write that has it.
+ * Returns the index of the first such event, from `index` on, among all since the disk was opened; WATCHED_NEVER:
+ * none. block: of a write that has it.
  */
 size_t watched_disk_find(enum watched_kind kind, blk64_t block, size_t index);
