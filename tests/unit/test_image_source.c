@@ -2,6 +2,7 @@
 #include "source/sources.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -172,13 +173,41 @@ START_TEST(any_number_of_threads_finds_the_same_damage)
 }
 END_TEST
 
+static void write_at(const char *path, const char *text, off_t offset)
+{
+	SCOPE_CLOSE int descriptor = open(path, O_WRONLY | O_CREAT, 0644);
+
+	ck_assert_int_eq(pwrite(descriptor, text, strlen(text), offset), (ssize_t)strlen(text));
+}
+
+/* A file that was being cut off when the power failed has blocks after its end. */
+START_TEST(blocks_after_the_end_are_left_out)
+{
+	SCOPE_FREE char *path = host_tree_directory();
+
+	write_at(host_tree_below(path, "file"), "begin", 0);
+	write_at(host_tree_below(path, "file"), "later", 4096);
+	write_at(host_tree_below(path, "file"), "latest", 5 * 4096);
+	SCOPE_FREE char *image = image_of(path, "-b 4096 --zeros=source");
+
+	change(image, "set_inode_field /file size 4098");
+	struct tree *tree = scan(image, 0);
+	const struct tree_node *file = &tree->nodes[tree_find(tree, TREE_ROOT, "file", 4)];
+
+	ck_assert_uint_eq(file->size_bytes, 4098);
+	ck_assert(!file->is_sparse);
+	tree_destroy(tree);
+}
+END_TEST
+
 /* Data, blocks that were never written, and holes; and where the data are. */
 START_TEST(a_map_says_where_contents_are)
 {
 	SCOPE_FREE char *path = host_tree_directory();
 	char bytes[5];
 
-	host_tree_write(host_tree_below(path, "file"), "begin");
+	write_at(host_tree_below(path, "file"), "begin", 0);
+	write_at(host_tree_below(path, "file"), "later", 5 * 4096);
 	ck_assert_int_eq(truncate(host_tree_below(path, "file"), 100000), 0);
 	SCOPE_FREE char *image = image_of(path, "-b 4096");
 
@@ -188,7 +217,7 @@ START_TEST(a_map_says_where_contents_are)
 	struct content_reader *reader;
 
 	ck_assert(tree->nodes[file].is_sparse);
-	ck_assert_uint_eq(tree->nodes[file].data_map->count, 1);
+	ck_assert_uint_eq(tree->nodes[file].data_map->count, 2);
 	ck_assert_int_eq(content_reader_create(tree, &reader), 0);
 	ck_assert_int_eq(content_reader_open(reader, file, NULL), 0);
 	struct content_range range = content_reader_map(reader, 0);
@@ -204,8 +233,13 @@ START_TEST(a_map_says_where_contents_are)
 	ck_assert_int_eq(range.kind, CONTENT_UNWRITTEN);
 	ck_assert_uint_eq(range.length_bytes, 2 * 4096);
 	range = content_reader_map(reader, 5 * 4096 + 1);
+	ck_assert_int_eq(range.kind, CONTENT_DATA);
+	ck_assert_uint_eq(range.length_bytes, 4095);
+	ck_assert_int_eq(content_reader_read(reader, bytes, sizeof(bytes), 5 * 4096, NULL), 0);
+	ck_assert_mem_eq(bytes, "later", sizeof(bytes));
+	range = content_reader_map(reader, 6 * 4096 + 1);
 	ck_assert_int_eq(range.kind, CONTENT_HOLE);
-	ck_assert_uint_eq(range.length_bytes, 100000 - 5 * 4096 - 1);
+	ck_assert_uint_eq(range.length_bytes, 100000 - 6 * 4096 - 1);
 	content_reader_destroy(reader);
 	tree_destroy(tree);
 }
@@ -240,6 +274,7 @@ int main(void)
 	tcase_add_test(tests, an_image_is_the_tree_that_it_was_made_of);
 	tcase_add_test(tests, any_number_of_threads_finds_the_same_damage);
 	tcase_add_test(tests, a_map_says_where_contents_are);
+	tcase_add_test(tests, blocks_after_the_end_are_left_out);
 	tcase_add_test(tests, an_image_that_changes_is_told);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);

@@ -118,11 +118,12 @@ static errcode_t keep_owner(struct manifest *manifest, enum account_kind kind, c
                             unsigned long line, uint32_t *number)
 {
 	const struct owner owner = { .kind = kind, .name = name, .id = name ? 0 : id, .line = line };
-	struct owner *const *found = tfind(&owner, &manifest->sorted_owners, compare_owners);
 
 	*number = 0;
 	if (!name && !id)
 		return 0;
+	struct owner *const *found = tfind(&owner, &manifest->sorted_owners, compare_owners);
+
 	if (!found)
 		return add_owner(manifest, &owner, number);
 	*number = (*found)->number;
