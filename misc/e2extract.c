@@ -52,9 +52,9 @@ static errcode_t read_image(struct command *command, struct pool *pool, struct w
 	const char *names[] = { name };
 	struct source_counts counts = { .limits = { .path_bytes = SOURCE_LIMITS_PATH_BYTES,
 		                                    .names = SOURCE_LIMITS_NAMES } };
-	const struct scan_options options = { .warnings = warnings,
-		                              .counts = &counts,
-		                              .progress = command->options.progress };
+	const struct scan_options options = {
+		.asks_for_times = true, .warnings = warnings, .counts = &counts, .progress = command->options.progress
+	};
 	const struct source_layering layering = { 0 };
 
 	if (!name)
