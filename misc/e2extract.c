@@ -45,15 +45,19 @@ static int print_report(const struct command *command, struct extract_report *re
 	return status;
 }
 
-static errcode_t read_image(struct command *command, struct pool *pool, struct warnings *warnings, struct tree **tree,
-                            struct problem *problem)
+static errcode_t read_image(struct command *command, struct pool *pool, struct warnings *warnings,
+                            struct warnings *left_out, struct tree **tree, struct problem *problem)
 {
 	SCOPE_FREE char *name = source_name(command);
 	const char *names[] = { name };
 	struct source_counts counts = { .limits = { .path_bytes = SOURCE_LIMITS_PATH_BYTES,
 		                                    .names = SOURCE_LIMITS_NAMES } };
 	const struct scan_options options = {
-		.asks_for_times = true, .warnings = warnings, .counts = &counts, .progress = command->options.progress
+		.asks_for_times = true,
+		.warnings = warnings,
+		.left_out = left_out,
+		.counts = &counts,
+		.progress = command->options.progress,
 	};
 	const struct source_layering layering = { 0 };
 
@@ -66,17 +70,21 @@ static errcode_t read_image(struct command *command, struct pool *pool, struct w
 static errcode_t run_with(struct command *command, struct pool *pool, int *status, struct problem *problem)
 {
 	struct extract_report report = { 0 };
-	struct warnings warnings = { 0 };
+	struct warnings warnings = { 0 }, left_out = { 0 };
 	struct tree *tree = NULL;
-	errcode_t error = read_image(command, pool, &warnings, &tree, problem);
+	errcode_t error = read_image(command, pool, &warnings, &left_out, &tree, problem);
 
 	if (!error)
 		error = extract(tree, &command->options, pool, &report, problem);
 	progress_end(command->options.progress);
 	if (!command->is_quiet)
 		print_warnings(&warnings);
+	print_warnings(&left_out);
 	*status = print_report(command, &report);
+	if (left_out.count)
+		*status = EXIT_FAILURE;
 	warnings_clear(&warnings);
+	warnings_clear(&left_out);
 	extract_report_clear(&report);
 	if (tree)
 		tree_destroy(tree);

@@ -8,10 +8,7 @@
 
 #include "extract/selection.h"
 
-/*
- * A worker reads this much before another has its turn. For a tar through a pipe 1 MiB was the fastest among 64 KiB,
- * 256 KiB, 1 MiB and 4 MiB.
- */
+/* A worker reads this much before another has its turn: the memory that reading ahead takes is bounded by it. */
 #define PIECE_DATA_BYTES ((uint64_t)1 << 20)
 #define PIECE_NODES 256u
 

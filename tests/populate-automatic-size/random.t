@@ -5,7 +5,7 @@
 # shellcheck source=tests/lib.sh
 . "${TOP_SRCDIR:-$(dirname "$0")/../..}/tests/lib.sh"
 
-trees=${TREES:-$(scale 40 8)}
+trees=${TREES:-$(scale 30 8 40)}
 export SOURCE_DATE_EPOCH=1700000000
 
 # mke2fs changes the block size of what has 3 MiB here, not only of what has 512 MiB.

@@ -293,6 +293,7 @@ START_TEST(what_cannot_be_read_is_left_out)
 		} else {
 			ck_assert(asprintf(&list, "grep -a -c -E '(gone|other)' %s >/dev/null", output) > 0);
 			ck_assert_int_ne(system(list), 0);
+			free(list);
 			ck_assert(asprintf(&list, "grep -a -q there %s", output) > 0);
 			ck_assert_int_eq(system(list), 0);
 		}

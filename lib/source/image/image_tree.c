@@ -100,17 +100,38 @@ static errcode_t is_excluded(const struct image_scan *scan, uint32_t directory, 
 	return 0;
 }
 
+/* What would be refused, and is to be left out instead; also a directory that another name has led to already. */
+static errcode_t is_passed_over(const struct image_scan *scan, uint32_t directory, const struct image_entry *entry,
+                                bool *is)
+{
+	bool is_taken = entry->inode && !entry->inode->refusal;
+	struct problem problem = { 0 };
+
+	*is = scan->options->left_out &&
+	      (!is_taken || (entry->is_directory && scan->directories[entry->inode->directory].is_reached));
+	if (!*is)
+		return 0;
+	if (!is_taken)
+		refuse_entry(scan, directory, entry, &problem);
+	else
+		refuse(scan, directory, entry->name, EUCLEAN,
+		       "a directory that two names lead to; e2fsck(8) may mend it", &problem);
+	return warnings_add(scan->options->left_out, &problem, 1);
+}
+
 static errcode_t leave_out(const struct image_scan *scan, uint32_t number)
 {
 	struct image_directory *directory = &scan->directories[number];
 	uint32_t kept = 0;
 
-	if (number != ASCEND_ROOT && !scan->options->exclude)
+	if (number != ASCEND_ROOT && !scan->options->exclude && !scan->options->left_out)
 		return 0;
 	for (uint32_t n = 0; n < directory->count; n++) {
 		bool is = is_left_out(scan, number, &directory->entries[n]);
 		errcode_t error = is ? 0 : is_excluded(scan, number, &directory->entries[n], &is);
 
+		if (!error && !is)
+			error = is_passed_over(scan, number, &directory->entries[n], &is);
 		if (error)
 			return error;
 		if (is)

@@ -37,10 +37,12 @@ struct scan_options {
 	bool asks_for_holes;              /* of each file of the host, see source/host/data_segments.h */
 	bool asks_for_times;    /* those of a file beside mtime; a source that has them at hand may give them anyway */
 	bool asks_for_projects; /* of each file of the host, see source/host/projects.h */
-	struct warnings *warnings;        /* gets one if xattrs could not be read; may be NULL */
-	bool has_oci_whiteouts;           /* an archive's .wh.NAME below a file is left out, not an error */
-	struct links_below *below;        /* the tree is laid over others: gets what merging needs; NULL: it is not */
-	const char *spool_directory;      /* for an archive's temporary file; NULL: /tmp */
+	struct warnings *left_out;   /* gets each file of an image that is damaged or encrypted, which the tree then
+	                                lacks;   NULL: the first one is the error */
+	struct warnings *warnings;   /* gets one if xattrs could not be read; may be NULL */
+	bool has_oci_whiteouts;      /* an archive's .wh.NAME below a file is left out, not an error */
+	struct links_below *below;   /* the tree is laid over others: gets what merging needs; NULL: it is not */
+	const char *spool_directory; /* for an archive's temporary file; NULL: /tmp */
 	struct unpacked_budget *unpacked; /* how much that was unpacked stays in memory instead; NULL: nothing */
 	struct window_budget *windows;    /* of zstd; NULL: each archive has as many as it wants */
 	struct source_counts *counts;     /* of archives and manifests; NULL: nobody counts */
