@@ -294,6 +294,7 @@ static void tar_close(void *state)
 const struct tree_output tar_output = {
 	.name = "tar",
 	.has_contents = true,
+	.is_binary = true,
 	.lacks = tar_lacks,
 	.begin = tar_begin,
 	.node = tar_node,

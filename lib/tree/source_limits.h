@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Limits for sources that others have made: archives, layers of images and manifests. A packed kilobyte can become
+ * Limits for sources that others have made: archives, images, layers and manifests. A packed kilobyte can become
  * millions of names. So everything is counted over all sources together, and before memory is allocated. Directories of
  * the host are not counted, since they already occupy as much of its disk.
  */
