@@ -53,7 +53,11 @@ static errcode_t read_image(struct command *command, struct pool *pool, struct w
 	struct source_counts counts = { .limits = { .path_bytes = SOURCE_LIMITS_PATH_BYTES,
 		                                    .names = SOURCE_LIMITS_NAMES } };
 	const struct scan_options options = {
-		.warnings = warnings, .left_out = left_out, .counts = &counts, .progress = command->options.progress
+		.asks_for_times = true,
+		.warnings = warnings,
+		.left_out = left_out,
+		.counts = &counts,
+		.progress = command->options.progress,
 	};
 	const struct source_layering layering = { 0 };
 
