@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Parts of the kernel's forms, for those who show some groups only, or in another form. */
+/* Parts of the kernel's text formats, for programs that show only some groups, or show them in another format. */
 #pragma once
 
 #include "allocator/core/allocator.h"
 #include "allocator/core/buddy.h"
 
-/* A row of mb_groups: of a buddy, copied under its group's lock. In clusters. All is 0 for a corrupt group. */
+/* A row of mb_groups, in clusters, copied from a buddy under its group's lock. A corrupt group's row is all 0. */
 struct group_row {
 	bool is_corrupt;
 	uint32_t free_clusters;
@@ -17,6 +17,6 @@ struct group_row {
 /* Reads the group if it has not been touched yet. ENOMEM. */
 MUST_CHECK errcode_t stats_text_read_row(struct ext2mb *mb, uint32_t number, struct group_row *row);
 
-/* As ext2mb_write_mb_groups(), of the groups in [first, end). */
+/* Like ext2mb_write_mb_groups(), for the groups in [first, end). */
 MUST_CHECK errcode_t stats_text_write_groups(struct ext2mb *mb, uint32_t first, uint32_t end,
                                              ext2mb_write_function write, void *context);

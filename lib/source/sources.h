@@ -12,10 +12,10 @@ struct source_layering {
 };
 
 /*
- * Reads count sources (at least one), of an image each of its layers, and merges them in this order. Archives and
- * manifests that follow each other are read side by side, as many at a time as the pool has workers, which bounds the
- * memory that unpacking takes. tree->origins[].source numbers what was merged, beginning with 0. The problem names the
- * source and, where one is concerned, the name within.
+ * Reads count sources (at least one) and merges them in this order; an OCI image counts as its layers. Reads
+ * consecutive archives and manifests in parallel, as many at a time as the pool has workers, which limits the memory
+ * for unpacking. tree->origins[].source numbers the merged sources from 0. The problem names the source and, if there
+ * is one, the file in it.
  */
 MUST_CHECK errcode_t sources_scan(const char *const *sources, uint32_t count, const struct source_layering *layering,
                                   const struct scan_options *options, struct pool *pool, struct tree **ret,
@@ -31,8 +31,8 @@ MUST_CHECK errcode_t sources_scan(const char *const *sources, uint32_t count, co
 struct source source_of(const char *name);
 
 /*
- * How large the filesystem is that the first of these sources holds which is an image of ext2, ext3 or ext4. Errors:
- * ENOENT, none is; what reading it says.
+ * The size of the filesystem in the first source that is an image of ext2, ext3 or ext4. ENOENT: no source is one.
+ * Errors of reading the image.
  */
 MUST_CHECK errcode_t sources_image_bytes(const char *const *sources, uint32_t count, uint64_t *bytes,
                                          struct problem *problem);
@@ -41,7 +41,7 @@ MUST_CHECK errcode_t sources_image_bytes(const char *const *sources, uint32_t co
 bool source_is_standard_input(const char *name);
 bool source_names_nothing(const char *name);
 
-/* Is one of them of the host's own files? */
+/* Does any of them read the host's own files? */
 bool sources_have_host(const char *const *sources, uint32_t count);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a file needs and has no preallocation for, as large_search.h and small_search.h look for it. */
+/* A file's request that none of its preallocations serves: the input of large_search.h and small_search.h. */
 #pragma once
 
 #include "allocator/core/arithmetic.h"
@@ -19,8 +19,8 @@ struct file_need {
 
 	/* For a large file: */
 	struct normalize_goal goal;
-	bool ends_closed;   /* the kernel reserves nothing, and does not go where others went on */
-	bool has_user_goal; /* a block that somebody's own policy wishes for it */
+	bool ends_closed;   /* the kernel reserves nothing, and does not use the stream's goal */
+	bool has_user_goal; /* the user's own policy names a goal block */
 	uint64_t user_goal;
 };
 
@@ -35,13 +35,13 @@ static inline uint32_t need_logical(const struct file_need *need)
 	return need_to_clusters(need, need->request->logical);
 }
 
-/* Whether it is a rule of our own policy (RULE_*). */
+/* Whether our own normalization is used with this rule (RULE_*). */
 static inline bool need_follows(const struct file_need *need, uint32_t rule)
 {
 	return preallocation_is_ours(need->mb) && need->mb->policy.rules & rule;
 }
 
-/* The position of the cluster after the left neighbour, for our own policy; 0: none. */
+/* For our own normalization: the position of the cluster after the left neighbour; 0: none. */
 static inline uint64_t need_left_position(const struct file_need *need)
 {
 	if (!preallocation_is_ours(need->mb) || !need->left_physical)
@@ -55,13 +55,13 @@ static inline uint32_t need_goal_clusters(const struct file_need *need)
 	return need_to_clusters(need, need->goal.count);
 }
 
-/* The part of the request that the goal has. */
+/* The part of the request that lies in the goal. */
 static inline uint32_t need_asked_clusters(const struct file_need *need)
 {
 	return need_to_clusters(need, min_u64(need->count, need->goal.count));
 }
 
-/* A run that may be shorter than the goal: where in the file it goes. */
+/* The logical cluster for a run that may be shorter than the goal. */
 static inline uint32_t need_place(const struct file_need *need, uint32_t clusters)
 {
 	return inode_pa_place(need_to_clusters(need, need->goal.start), need_goal_clusters(need), need_logical(need),

@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A file that is being written, as the allocator sees it, and the search for what none of its preallocations has. */
+/*
+ * A file that is being written, as the allocator sees it, and the search for clusters when its preallocations have
+ * none.
+ */
 #pragma once
 
 #include "allocator/core/allocator.h"
 #include "allocator/preallocation/locality_group.h"
 
-/* One thread at a time uses it. Others only discard its preallocations, for which they need the lock. */
+/* One thread at a time uses a file. Other threads only discard its preallocations, under the owner's lock. */
 struct ext2mb_file {
 	struct preallocation_owner owner;
 	struct ext2mb *mb;
-	uint64_t blocks;             /* its size */
-	uint64_t end;                /* blocks; after it nothing is mapped */
-	uint64_t last_logical;       /* where the last allocation ended, in the file */
-	uint64_t last_physical;      /* and on disk; 0: there was none, or it was truncated */
-	struct directory *directory; /* of the parent, once it was needed */
+	uint64_t blocks;             /* the file's size */
+	uint64_t end;                /* logical block: no block from here on is mapped */
+	uint64_t last_logical;       /* the logical block after the last allocation */
+	uint64_t last_physical;      /* the physical block after it; 0: there was none, or it was truncated */
+	struct directory *directory; /* the parent directory's, once it was needed */
 	ext2_ino_t ino;
 	ext2_ino_t parent;
 	bool is_final;
-	bool goes_far; /* rather has the longest run there is than one that is half as long, and near */
+	bool goes_far; /* prefers the longest run anywhere to a near one of half the length */
 	bool is_registered;
-	bool began_small;  /* among the small files */
-	bool may_have_any; /* preallocations; else it has none: the thread that uses it makes them on first use */
+	bool began_small;  /* its first blocks were allocated among the small files */
+	bool may_have_any; /* preallocations; false: it has none, and only the thread that uses the file adds any */
 };
 
 /*
- * It will end at `blocks`, as far as is known now: as if it had been opened with EXT2MB_FILE_FINAL. And it is to have
- * few extents, wherever they are.
+ * The file's expected size is `blocks`: treats it as if it had been opened with EXT2MB_FILE_FINAL. It should get few
+ * extents, wherever they lie.
  */
 static inline void file_expect(struct ext2mb_file *file, uint64_t blocks)
 {
@@ -35,8 +38,8 @@ static inline void file_expect(struct ext2mb_file *file, uint64_t blocks)
 }
 
 /*
- * Notes that the file is not written any more, and ends at `blocks`: as if it had been opened with EXT2MB_FILE_FINAL,
- * but its preallocations stay.
+ * Writing has ended, and the file's size is `blocks`: treats it as if it had been opened with EXT2MB_FILE_FINAL, but
+ * keeps its preallocations.
  */
 static inline void file_ends(struct ext2mb_file *file, uint64_t blocks)
 {
@@ -44,21 +47,21 @@ static inline void file_ends(struct ext2mb_file *file, uint64_t blocks)
 	file->blocks = blocks;
 }
 
-/* It is not known where it ends. */
+/* The file's final size is unknown. */
 static inline void file_goes_on(struct ext2mb_file *file)
 {
 	file->is_final = false;
 }
 
-/* Where a small file's first blocks go, if its locality group has nothing: a position. */
+/* The goal for a small file's first blocks, if its locality group has no preallocation. */
 struct small_goal {
 	uint64_t position;
-	bool is_in_group; /* in its group rather than anywhere near */
+	bool is_in_group; /* prefer the goal's group to other near groups */
 };
 
 /*
- * A policy's small_file_goal. Ours: near the parent, in its directory's share of the group, or without shares in its
- * flex group; the kernel's: near the inode itself.
+ * The choices for a policy's small_file_goal. Ours: near the parent, in the directory's share of the group, or without
+ * shares in the flex group. The kernel's: near the inode itself.
  */
 struct small_goal file_goal_in_share(const struct ext2mb_file *file);
 struct small_goal file_goal_in_flex_group(const struct ext2mb_file *file);
@@ -68,8 +71,8 @@ struct normalize_request;
 struct normalize_goal;
 
 /*
- * Somebody's own answers, which a policy asks for before its own (compare/user_policy.h): where a request of a large
- * file should be, and what it is normalised to. With the file's lock. ELIBBAD.
+ * The user's own policy, which is asked first (compare/user_policy.h): the goal block for a request of a large file,
+ * and its normalised range. The file's lock is held. ELIBBAD.
  */
 struct user_operations {
 	errcode_t (*goal)(const struct ext2mb_file *file, const struct normalize_request *request, uint64_t *block,
@@ -78,21 +81,21 @@ struct user_operations {
 	                       struct normalize_goal *normalized, bool *is_normalized);
 };
 
-/* The file has all its blocks, as far as can be told: what it has reserved goes to those that come after it. Locks. */
+/* The file is probably complete: gives its preallocations to the files that follow. Locks the file. */
 void file_leave_rest(struct ext2mb_worker *worker, struct ext2mb_file *file);
 
-/* Serves a checked request for which the file has no preallocation. EXT2MB_ET_NO_SPACE, ENOMEM. */
+/* Serves a checked request that none of the file's preallocations covers. EXT2MB_ET_NO_SPACE, ENOMEM. */
 MUST_CHECK errcode_t file_search(struct ext2mb_worker *worker, struct ext2mb_file *file,
                                  const struct ext2mb_file_request *request, struct preallocation *taken);
 
 /*
- * Makes sure that the directory is known, if files of one directory share preallocations. No lock is held. The locality
- * group, or the directory's first, that the file has to do with while it is small. ENOMEM.
+ * Finds the locality group for the file while it is small: the worker's, or the first one of its directory. Looks the
+ * directory up, if files of one directory share preallocations. The caller must not hold any lock. ENOMEM.
  */
 MUST_CHECK errcode_t file_find_pool(struct ext2mb_worker *worker, struct ext2mb_file *file,
                                     struct locality_group **pool);
 
-/* Keeps the count of a file's open preallocations, and what is known of them without its lock. */
+/* Updates the count of open preallocations, and may_have_any, which is read without the lock. */
 static inline void file_count_preallocations(struct ext2mb_file *file, struct stats *stats, uint32_t before,
                                              uint32_t after)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Allocation for large files: the request is normalised, and the first attempt that finds anything serves it. */
+/* Allocates for large files: normalises the request, and makes one attempt after the other until one finds clusters. */
 #pragma once
 
 #include "allocator/preallocation/file_need.h"
 
 /*
- * The file's lock is held. What is found and is more than the request becomes a preallocation of the file, of which the
- * request is served. EXT2MB_ET_NO_SPACE, and nothing has been taken; ENOMEM, ELIBBAD.
+ * The file's lock is held. A run that is longer than the request becomes a preallocation of the file, which serves the
+ * request. EXT2MB_ET_NO_SPACE: nothing was allocated; ENOMEM, ELIBBAD.
  */
 MUST_CHECK errcode_t large_search(struct file_need *need, struct preallocation *taken);

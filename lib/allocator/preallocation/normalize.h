@@ -21,9 +21,9 @@
 #define NORMALIZE_WRITTEN_MAX 32768u
 #define NORMALIZE_UNWRITTEN_MAX 32767u
 
-/* The free space of the whole filesystem, as of some time ago: hints, of which only `ext2mb` makes use. */
+/* The free space of the whole filesystem, a short time ago. Hints, which only `ext2mb` uses. */
 struct normalize_hints {
-	uint64_t free_blocks;         /* not reserved either */
+	uint64_t free_blocks;         /* neither in use nor reserved */
 	uint32_t open_preallocations; /* other preallocations that are open for files now */
 	int largest_order;            /* of any free buddy, in clusters; -1: none is known */
 };
@@ -33,10 +33,10 @@ struct normalize_request {
 	uint32_t stripe_blocks; /* 0: no stripes */
 	uint64_t start;         /* logical */
 	uint64_t count;         /* 1 or more */
-	uint64_t whole_count;   /* of all that the file asks for at once, if this is a part of it; else 0 or count */
-	uint64_t file_blocks;   /* the file's size when this is done, or before: what is larger counts */
+	uint64_t whole_count;   /* blocks of the whole write, if this request is a part of it; else 0 or count */
+	uint64_t file_blocks;   /* the larger of the file's sizes before and after the request */
 	bool unwritten;         /* from fallocate */
-	bool final_size;        /* file_blocks is where the file will end */
+	bool final_size;        /* file_blocks is the file's final size */
 	bool is_contended;      /* the kernel would find its groups' locks held too often (ext4_fs_is_busy()) */
 
 	/* The range around the request that is neither mapped nor preallocated: [hole_start, hole_end) */
@@ -48,22 +48,20 @@ struct normalize_request {
 };
 
 /*
- * Contains the request's start, lies in the hole and is at most a group long. It contains the whole request
- * where that fits in a group, except that `table` cuts at its own chunks, and `table` and `pow2` limit
- * unwritten requests.
+ * The goal contains the request's start, lies in the hole and is at most a group long. It contains the whole request if
+ * that fits in a group, except that `table` cuts at its own chunks, and `table` and `pow2` limit unwritten requests.
  */
 struct normalize_goal {
 	uint64_t start; /* logical */
 	uint64_t count;
-	uint64_t physical;  /* joins a neighbour; 0: no wish */
-	uint64_t try_count; /* blocks to be tried for at physical before any search; 0: none (no TRY_GOAL) */
-	uint64_t try_least; /* how many of them are worth having */
+	uint64_t physical;  /* the block that joins a neighbour; 0: any */
+	uint64_t try_count; /* blocks to try at physical before any search; 0: none (no TRY_GOAL) */
+	uint64_t try_least; /* the fewest of them that are worth taking */
 };
 
 /*
- * The last request of a file that is closed: `table` and `pow2` leave it as it is, and the kernel looks for it where
- * the file is, and not where others went on. (EXT4_MB_HINT_NOPREALLOC; small files have come to their locality group
- * before.)
+ * Whether this is the last request of a closed file: `table` and `pow2` do not extend it, and the kernel searches near
+ * the file instead of at the stream's goal. (EXT4_MB_HINT_NOPREALLOC; small files use their locality group instead.)
  */
 bool normalize_ends_closed(const struct normalize_request *request);
 

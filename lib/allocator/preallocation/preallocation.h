@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Clusters that are taken from the groups as preallocations (PA), how much is taken, and what a worker has for the
- * files that it writes.
+ * Allocation of clusters as preallocations (PA), its options, and a worker's own state for the files that it writes.
  *
- * What is on its way from one place to another is a move: a commit, a preallocation that is given back, what is handed
- * from a locality group to a file or back. Moves are counted when they begin and when they have ended, so that
- * reclaim.h can prove a refusal. A new preallocation is no move, as it is made with its owner's lock held all the time.
+ * A move transfers clusters between two places: a commit, the discard of a preallocation, a transfer from a locality
+ * group to a file or back. Each move is counted when it begins and when it has ended, so that reclaim.h can prove that
+ * nothing is free. A new preallocation is not a move, since its owner's lock is held all the time.
  */
 #pragma once
 
@@ -16,30 +15,30 @@
 #include "allocator/search/flex_search.h"
 #include "allocator/search/scan.h"
 
-/* The options, with everything that was left open filled in. */
+/* The options, with defaults filled in. */
 struct preallocation_options {
 	enum ext2mb_normalization normalization;
 	enum ext2mb_locality locality;
 	uint32_t small_file_blocks; /* files up to this size are small */
-	uint32_t group_clusters;    /* of a full-sized preallocation for them */
+	uint32_t group_clusters;    /* length of a full-sized preallocation for small files */
 };
 
 struct worker_preallocation {
 	bool hints_are_due;
-	uint64_t hints_at; /* clusters that it had reserved when the hints were new */
+	uint64_t hints_at; /* clusters that the worker had reserved when the hints were new */
 	struct normalize_hints hints;
-	struct locality_group pool; /* for small files, unless their directories' are better for them */
+	struct locality_group pool; /* for small files, unless they use their directories' locality groups */
 	struct directory_visits visits;
-	bool goes_in_order; /* whatever the visits say: nothing is known of directories */
+	bool goes_in_order; /* overrides visits, for callers that name no directories */
 };
 
-/* Fills mb->prealloc; geometry, stripe and policy are known. EXT2MB_ET_BAD_ARGUMENT. */
+/* Fills mb->prealloc; geometry, stripe and policy are already set. EXT2MB_ET_BAD_ARGUMENT. */
 MUST_CHECK errcode_t preallocation_options_set(struct ext2mb *mb, const struct ext2mb_options *options);
 
-/* Prepares a worker's, which is zeroed, and registers its locality group. */
+/* Initialises a worker's zeroed state, and registers its locality group. */
 void preallocation_open_worker(struct ext2mb_worker *worker);
 
-/* Gives back what is in the locality group. */
+/* Discards the locality group's preallocations. */
 void preallocation_close_worker(struct ext2mb_worker *worker);
 
 static inline bool preallocation_is_ours(const struct ext2mb *mb)
@@ -48,8 +47,8 @@ static inline bool preallocation_is_ours(const struct ext2mb *mb)
 }
 
 /*
- * Whether our own normalization has seen that the worker writes its small files one directory after the other, or was
- * told so.
+ * Whether our own normalization is used, and the worker writes its small files one directory after the other: by the
+ * visits, or because the caller said so.
  */
 static inline bool worker_goes_in_order(const struct ext2mb_worker *worker)
 {
@@ -57,9 +56,9 @@ static inline bool worker_goes_in_order(const struct ext2mb_worker *worker)
 	       (worker->preallocation->goes_in_order || directory_visits_in_order(&worker->preallocation->visits));
 }
 
-/* Takes clusters to be a preallocation, or a part of it, with the lock of its owner held. As scan_alloc(). */
+/* Allocates clusters as a preallocation or a part of one. The owner's lock is held. Errors: scan_alloc()'s. */
 MUST_CHECK errcode_t preallocation_alloc(struct ext2mb_worker *worker, const struct scan_request *request,
                                          struct preallocation *taken);
 
-/* Brings the worker's hints up to date, unless they are as good as new. */
+/* Renews the worker's hints, unless they are recent. */
 void preallocation_renew_hints(struct ext2mb_worker *worker);

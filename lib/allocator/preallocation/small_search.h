@@ -4,13 +4,13 @@
 
 #include "allocator/preallocation/file_need.h"
 
-/* A file of no more than so many blocks, as far as is known, may share preallocations with others. */
+/* Whether the file may share preallocations with others: its size, as far as known, is within small_file_blocks. */
 bool small_search_suits(const struct file_need *need);
 
-/* Whether it does so, in this locality group. The hole is known. */
+/* Whether the file uses this locality group. need's hole is set. */
 bool small_search_joins(const struct file_need *need, const struct locality_group *pool);
 
-/* Whether the file may get more than the request, which is then a preallocation of its own. */
+/* Whether the file may get more than the request; the surplus becomes its own preallocation. */
 bool small_search_gives_more(const struct file_need *need);
 
 /* The file's lock is held. EXT2MB_ET_NO_SPACE, ENOMEM. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The memory of a worker's searches. Only its thread uses it. */
+/* State that a worker keeps between searches. Only its thread uses it. */
 #pragma once
 
 #include <stdint.h>
@@ -9,10 +9,13 @@ struct cluster_place {
 	uint32_t cluster; /* 0: there was none */
 };
 
-/* That no run was long enough is believed for some time, as it takes a look at all groups of an order. */
+/*
+ * The last search found no run that was long enough. To find out takes a look at all groups of an order, so the next
+ * searches assume it is still so.
+ */
 struct vain_search {
-	uint32_t clusters; /* that were wanted */
-	uint32_t left;     /* searches for as many or more that are spared; 0: it is to be tried again */
+	uint32_t clusters; /* the length that was wanted */
+	uint32_t left;     /* searches for this length or more still to be skipped; 0: try again */
 };
 
 /* The last extent that ext2mb_alloc() returned to a worker, and its transaction. */
@@ -23,8 +26,8 @@ struct hand_out {
 };
 
 struct search_memory {
-	uint32_t last_group; /* where it allocated last: where one without a goal begins */
+	uint32_t last_group; /* the group of the last allocation: a search without a goal begins there */
 	struct vain_search in_vain;
-	struct cluster_place goes_on_at; /* after its last request that had neither goal nor stream */
+	struct cluster_place goes_on_at; /* the cluster after its last request that had neither goal nor stream */
 	struct hand_out last;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Where large files go on: one group number per stream, hashed as the kernel does, each on a cache line of
- * its own and stored only when it changes, so that streams do not disturb one another. Hints only.
+ * The groups where large files continue: one group number per stream, hashed as in the kernel. Each is on its own cache
+ * line and stored only when it changes, so that streams do not slow one another. Hints only.
  */
 #pragma once
 
@@ -24,19 +24,19 @@ struct stream_goals {
 #define STREAM_GOALS_DEFAULT 64 /* fixed, so that a result does not depend on the machine */
 
 /*
- * min(streams, ceil(groups / 4)) goals, spread evenly over the groups of a small filesystem and over the first ones
- * of a large one, not in one that is kept for directories. ENOMEM.
+ * Creates min(streams, ceil(groups / 4)) goals, spread evenly over all groups of a small filesystem or the first groups
+ * of a large one, but never in a group kept for directories. ENOMEM.
  */
 MUST_CHECK errcode_t stream_goals_create(struct stream_goals *goals, uint32_t streams, const struct geometry *geometry);
 void stream_goals_destroy(struct stream_goals *goals);
 
 struct goal_operations {
-	/* The cluster is 0 but in older policies. */
+	/* The cluster is 0 except in older policies. */
 	struct cluster_place (*load)(struct ext2mb *mb, uint64_t stream);
 	void (*store)(struct ext2mb *mb, uint64_t stream, uint32_t group, uint32_t cluster);
-	bool is_cluster;          /* only the very cluster is a hit, not all of the group */
+	bool is_cluster;          /* only that cluster is a hit; false: any cluster of the group */
 	unsigned int hit_counter; /* COUNT_* */
 };
 
-/* Ours. */
+/* ext2mb's own goals. */
 extern const struct goal_operations stream_goals_padded;

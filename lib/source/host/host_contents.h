@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Contents that are files of the host, below an open directory, so that its path is never looked up again. A file is
- * found by its place in the tree (its number is 0), or has a path of its own from there.
+ * Contents that are files of the host, below a directory that stays open, so that its path is never resolved again. A
+ * file is found by its place in the tree (its number is 0), or by its own path below that directory.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The project that a file of the host belongs to. Archives and manifests know none, only whether what is made in a
- * directory will be in its project. mke2fs -d leaves them out: after it all files are in project 0.
+ * The project id of a host's file. Archives and manifests have none; they only say whether new files inherit their
+ * directory's project id. mke2fs -d ignores project ids: all its files have project 0.
  */
 #pragma once
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the merging of sources needs of one that lies over others beside its tree: hard links that lead to files of
- * those below, and the order in which its names came. An archive that is unpacked over other files may link to what is
- * there already.
+ * For the merge of sources: a source's hard links to files of lower sources, and the order in which its names came. An
+ * archive that is unpacked over other files may link to files that are already there.
  *
  * Until sources are merged such a link is a regular file of an origin of its own, whose contents number it.
  */
@@ -28,11 +27,9 @@ struct links_below {
 
 void links_below_destroy(struct links_below *links);
 
-/*
- * Makes node one, which has no name yet. source is the path for the origin; target is copied. ENOMEM.
- */
+/* Makes node, which has no name yet, such a link. source is the path for the origin; target is copied. ENOMEM. */
 MUST_CHECK errcode_t links_below_add(struct links_below *links, struct tree *tree, const char *source,
                                      const char *target, uint32_t order, struct tree_node *node);
 
-/* The link that a node is; NULL: it is none. */
+/* Returns the node's link; NULL: the node is not such a link. */
 struct link_below *links_below_find(const struct links_below *links, const struct tree_node *node);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Contents that lie in one open file, an archive, or have been unpacked from one. A file's bytes lie there in one
- * piece, and its number is where they begin; or in several, and it is that of a list of pieces.
+ * Contents that lie in one open file, an archive, or have been unpacked from one. If a file's bytes are contiguous
+ * there, its number is their offset; otherwise it is the number of a list of pieces.
  */
 #pragma once
 

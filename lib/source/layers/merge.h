@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Several trees as one, each laid over those before it as `cp -a` would lay them: directories merge, and take
- * everything but their names from the last tree that has them; anything else goes away for whatever comes later
- * under its name. Nothing is read for what goes away. A layer may also say that names of the layers below it are gone
- * (whiteouts) or that all names of a directory are (an opaque one).
+ * Merges several trees, each laid over the earlier ones as `cp -a` would lay it. Directories merge, and take all
+ * attributes from the last tree that has them; any other file is replaced by a later file of the same name. Contents of
+ * replaced files are never read. A layer may also remove names of lower layers (whiteouts), or all names of a directory
+ * (an opaque directory).
  */
 #pragma once
 
 #include "source/kind/links_below.h"
 #include "tree/tree.h"
 
-/* How a layer says what is gone. They are never files of the merged tree. */
+/* The forms of a layer's whiteouts, which never become files of the merged tree. */
 enum whiteout_form {
-	WHITEOUTS_NONE, /* it does not */
+	WHITEOUTS_NONE, /* the layer has no whiteouts */
 	/*
 	 * As in the layers of OCI images: ".wh.NAME" removes NAME, ".wh..wh..opq" makes its directory opaque; other
 	 * names that begin with ".wh..wh." are left out. A layer's own files stay, whatever their order.

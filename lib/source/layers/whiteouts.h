@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How one layer says what is gone of those below it, whiteouts and opaque directories (see source/layers/merge.h), and
- * what its hard links to files of those below lead to.
+ * Interprets a layer's whiteouts and opaque directories (source/layers/merge.h), and finds the targets of its hard
+ * links to files of lower layers.
  */
 #pragma once
 
@@ -25,8 +25,8 @@ struct whiteout_range whiteouts_find(const struct merge_layer *layer, uint32_t d
 bool whiteouts_is_whiteout(const struct merge_layer *layer, uint32_t node);
 
 /*
- * Nothing of the layers below shows in this directory. In an archive only members before this place count
- * (links_below.order); UINT32_MAX: all do.
+ * Whether the directory is opaque: no file of lower layers shows in it. In an archive only members before this place
+ * count (links_below.order); UINT32_MAX: all do.
  */
 bool whiteouts_is_opaque(const struct merge_layer *layer, uint32_t directory, uint32_t before);
 
@@ -45,8 +45,8 @@ MUST_CHECK errcode_t whiteouts_intern_xattrs(const struct merge_layer *layer, ui
                                              uint32_t *number);
 
 /*
- * Hard links of one layer to files of the layers below it. An archive that is unpacked over other files may link to
- * what is there already, so where a link leads is not known before all layers are.
+ * Hard links of one layer to files of lower layers. An archive that is unpacked over other files may link to files that
+ * are already there, so targets are unknown until all layers have been read.
  *
  * Programs that unpack layers one after another (umoci, containerd) find a target among what they have unpacked so far,
  * and so does this. A whiteout hides files of lower layers only, and only from those links of its layer that come after
