@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How readers of an image tell what of it cannot be read, or is wrong: they leave it out and go on. */
+/* Readers of an image report damage this way: they leave out the part that is unreadable or wrong, and go on. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,14 +8,14 @@
 struct image_damage {
 	bool is_of_group; /* "its block bitmap ..." of this group; neither inode nor block */
 	uint32_t group;
-	uint32_t ino;     /* 0: none is concerned */
+	uint32_t ino;     /* 0: the damage is not of an inode */
 	uint64_t block;   /* 0: none */
 	const char *what; /* a literal: "extent tree", "inode table" */
 };
 
-/* Is told of each damage, in the thread that met it. *damage is valid during the call. */
+/* Gets each damage, in the thread that found it. *damage is valid during the call. */
 struct damage_listener {
-	void (*hear)(void *context, const struct image_damage *damage); /* NULL: nobody listens */
+	void (*hear)(void *context, const struct image_damage *damage); /* NULL: damage is not reported */
 	void *context;
 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Going through the names in a directory: linear, indexed or inside its inode. */
+/* Walks over the names in a directory: linear, indexed or inside its inode. */
 #pragma once
 
 #include "image/map_walk.h"
 
-/* What one worker needs, and what its walks over maps need. */
+/* One worker's state for walks over directories, and over their maps. */
 struct directory_walker {
 	struct map_walker map;
 	uint64_t *blocks_read; /* of directories, shared and limited like the map's */
@@ -18,10 +18,10 @@ struct directory_shape {
 	bool is_indexed;
 	unsigned int index_levels; /* below the first block, if indexed */
 	uint64_t entries;          /* without . and .. */
-	uint32_t parent;           /* what .. says; 0: nothing does */
+	uint32_t parent;           /* the inode of ..; 0: there is no .. */
 };
 
-/* Is shown each entry but . and .., in the order of the blocks. */
+/* Gets each entry except . and .., in the order of the blocks. */
 typedef void (*directory_entry_function)(void *context, const struct directory_entry *entry);
 
 /* Both counters outlive the walker. ENOMEM. */
@@ -38,11 +38,11 @@ struct directory_visitor {
 };
 
 /*
- * Shows all entries. raw: the inode's bytes, of which inode is the view. What cannot be read is damage. In strict walks
- * (walker->map.is_strict) so is what differs from its checksum, and entries that the kernel would refuse: inode numbers
- * that there are none of, or that are the filesystem's own; names with a 0 or a slash, unless they are encrypted; a .
- * that is not the directory, a second ., and a second ... Encrypted names are bytes, as are those with casefold; the
- * hash after each name that directories with both have is no part of it.
+ * Shows all entries. raw: the inode's bytes, of which inode is the view. Unreadable blocks are damage. In strict walks
+ * (walker->map.is_strict) blocks that differ from their checksums are damage, too, and so are entries that the kernel
+ * would refuse: inode numbers that do not exist, or that are the filesystem's own; names with a 0 or a slash, unless
+ * they are encrypted; a . that is not the directory, a second ., and a second ... Encrypted names are bytes, as are
+ * those with casefold; directories with both have a hash after each name, which is not part of the name.
  */
 void directory_walk(struct directory_walker *walker, uint32_t ino, const void *raw, const struct inode_view *inode,
                     const struct directory_visitor *visitor, struct directory_shape *shape);

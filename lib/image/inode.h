@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One inode of an image, with all that it says. */
+/* One inode of an image, with all its fields. */
 #pragma once
 
 #include "image/volume.h"
@@ -13,18 +13,18 @@ struct volume_inode {
 };
 
 /*
- * Reads an inode into raw (format.inode_bytes of them), which must stay as long as *inode. What was never written of an
- * inode table reads as zeros, an inode that is not in use. Errors: EXT2_ET_BAD_INODE_NUM (there is none, or its table
- * is nowhere), EXT2_ET_INODE_CSUM_INVALID, ENOMEM, errors in reading. Any thread.
+ * Reads an inode into raw (format.inode_bytes of them), which must stay as long as *inode. The unwritten part of an
+ * inode table reads as zeros: these inodes are not in use. Errors: EXT2_ET_BAD_INODE_NUM (no such inode, or its table
+ * is out of bounds), EXT2_ET_INODE_CSUM_INVALID, ENOMEM, errors in reading. Any thread.
  */
 MUST_CHECK errcode_t volume_inode_read(const struct volume *volume, uint32_t ino, void *raw,
                                        struct volume_inode *inode);
 
-/* Has it links, or is it one of the filesystem's own? Others are free, or orphans. */
+/* True if the inode has links, or is one of the filesystem's own. Others are free, or orphans. */
 static inline bool volume_inode_is_in_use(const struct volume *volume, const struct volume_inode *inode)
 {
 	return inode->view.mode && (inode->view.links || inode->ino < volume->geometry.first_inode);
 }
 
-/* Is i_block a map, of blocks that are the inode's? Not of devices, short symlinks and inline data. */
+/* True if i_block is a map of the inode's blocks. It is not for devices, short symlinks and inline data. */
 bool volume_inode_has_map(const struct volume_inode *inode);

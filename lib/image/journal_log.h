@@ -16,13 +16,13 @@ struct journal_log {
 };
 
 /*
- * Reads the superblock and holds its values against the source: IMAGE_ET_JOURNAL_SUPERBLOCK, _FEATURES, _EXTERNAL, and
- * errors in reading. log->blocks is 0 where the log is empty. source stays the caller's, and must stay.
+ * Reads the superblock and checks its values against the source: IMAGE_ET_JOURNAL_SUPERBLOCK, _FEATURES, _EXTERNAL, and
+ * errors in reading. log->blocks is 0 if the log is empty. The caller keeps source, which must outlive the log.
  */
 MUST_CHECK errcode_t journal_log_open(struct journal_log *log, const struct journal_source *source,
                                       struct problem *problem);
 
-/* The block of the journal that is so many blocks (fewer than log->blocks) after the oldest transaction's first one. */
+/* Returns the block of the journal at this distance (below log->blocks) from the oldest transaction's first block. */
 uint32_t journal_log_logical(const struct journal_log *log, uint32_t distance);
 
 /* Maps a block of the journal (below super.blocks) to the image's. */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An image whose journal needs recovery, read as if the journal had been replayed, without writing: which blocks have
- * newer contents in the log, and where these are; image/replayed.h has a volume read so. What a mount does after the
- * replay (orphans, the superblock's flags) is not done here.
+ * Reads an image whose journal needs recovery as if the journal had been replayed, without writing: an overlay lists
+ * the blocks with newer contents in the log, and the places of these contents; image/replayed.h opens a volume with it.
+ * An overlay does not include the work of a mount after the replay (orphans, the superblock's flags).
  *
- * A caller asks where ext4's superblock has the feature needs_recovery: without it the kernel ignores what the log
- * has. Formats are as in the kernel's Documentation/filesystems/ext4/journal.rst, and recovery's rules as in the
+ * Callers make one if ext4's superblock has the feature needs_recovery: without it the kernel ignores the
+ * log. Formats are as in the kernel's Documentation/filesystems/ext4/journal.rst, and recovery's rules as in the
  * kernel's fs/jbd2/recovery.c, which e2fsck shares (tests/image-journal compares the results with e2fsck's):
  *
  * - The log begins at s_start with transaction s_sequence; its first block follows its last one. It ends at the first
- *   block that is not one of the journal's own with the sequence that is due. A transaction without its commit block
- *   was interrupted and counts for nothing.
+ *   block that is not one of the journal's own with the expected sequence. A transaction without its commit block
+ *   was interrupted and is ignored.
  * - The newest committed copy of a block counts. Revokes of transaction N hide the copies in transactions up to N.
  * - A descriptor, revokes or a commit block have a wrong checksum: if the transaction's commit block is older than the
  *   transaction before, they are left from an earlier use of these blocks, and the log has ended. Otherwise the
@@ -26,8 +26,8 @@
  * So the log is enough after each full commit, for instance after sync(2).
  *
  * A log that does not end, or claims more blocks than it has, is damaged. Memory: 24 bytes for each block in the
- * overlay, and up to 96 for each copy in the log while it is read, of which there are at most 10240000. Time: headers
- * are read once, revokes twice, copies that count once where they have checksums; with the first kind of checksums all
+ * overlay, and up to 96 for each copy in the log while it is read; a log has at most 10240000 copies. Time: headers
+ * are read once, revokes twice, copies that count once if they have checksums; with the first kind of checksums all
  * of the log is read.
  */
 #pragma once
@@ -47,7 +47,7 @@ MUST_CHECK errcode_t journal_overlay_read(const struct journal_source *source, s
                                           struct problem *problem);
 void journal_overlay_free(struct journal_overlay *overlay);
 
-/* What follows changes nothing in the overlay: any thread, any number at a time. */
+/* The following functions do not change the overlay: any number of threads may call them at the same time. */
 
 /* A block of the filesystem whose contents are in the log. */
 struct journal_overlay_block {
@@ -59,10 +59,10 @@ struct journal_overlay_block {
 /* False: the image has the newest contents of this block. */
 bool journal_overlay_find(const struct journal_overlay *overlay, uint64_t block, struct journal_overlay_block *found);
 
-/* Is any of these among them? */
+/* True if the log has newer contents of any of these blocks. */
 bool journal_overlay_has(const struct journal_overlay *overlay, uint64_t block, uint64_t count);
 
-/* How many there are, and the one with this index, in ascending order of block. */
+/* The number of blocks in the overlay, and the block with this index, in ascending order. */
 size_t journal_overlay_count(const struct journal_overlay *overlay);
 struct journal_overlay_block journal_overlay_get(const struct journal_overlay *overlay, size_t index);
 
@@ -71,13 +71,13 @@ struct journal_overlay_figures {
 	uint32_t transactions; /* that are committed */
 	uint64_t copies;       /* of blocks, in these */
 	uint64_t hidden;       /* blocks whose newest copy is revoked */
-	bool is_wrapped;       /* goes on at the journal's beginning */
+	bool is_wrapped;       /* the log continues at the journal's beginning */
 };
 struct journal_overlay_figures journal_overlay_figures(const struct journal_overlay *overlay);
 
 /*
- * bytes holds count blocks of the image from block on: those that have newer contents are replaced by these. source is
- * the one that the overlay was read from, and its read() must bear the threads that call this. Its errors.
+ * bytes holds count blocks of the image from block on: replaces those that have newer contents in the log. source is
+ * the one from which the overlay was read; its read() must be safe for all threads that call this. Its errors.
  */
 MUST_CHECK errcode_t journal_overlay_apply(const struct journal_overlay *overlay, const struct journal_source *source,
                                            uint64_t block, uint64_t count, void *bytes);

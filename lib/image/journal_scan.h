@@ -32,7 +32,7 @@ struct journal_contents {
 	uint32_t end_sequence; /* of the first transaction that is not committed */
 };
 
-/* IMAGE_ET_JOURNAL_DAMAGED, _LARGE, ENOMEM, errors in reading. contents: to be freed after errors, too. */
+/* IMAGE_ET_JOURNAL_DAMAGED, _LARGE, ENOMEM, errors in reading. The caller frees contents, after errors, too. */
 MUST_CHECK errcode_t journal_scan(const struct journal_log *log, struct journal_contents *contents,
                                   struct problem *problem);
 void journal_contents_free(struct journal_contents *contents);

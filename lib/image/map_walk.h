@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Going through a file's map, an extent tree or an indirect map, record by record: one block of each level in memory.
+/* Walks over a file's map, an extent tree or an indirect map, record by record, with one block of each level in memory.
  */
 #pragma once
 
 #include "image/map_record.h"
 #include "image/volume.h"
 
-/* One worker's means. */
+/* One worker's state. */
 struct map_walker {
 	const struct volume *volume;
 	struct damage_listener damage;
 	/*
-	 * Shared by all walkers: blocks of maps that were read. Each belongs to one file, so there cannot be more than
-	 * the filesystem has blocks: what ends images that are made to be read for ever.
+	 * The number of map blocks that all walkers have read. Each block belongs to one file, so there cannot be more
+	 * than the filesystem has blocks: this limit ends the reading of images that are made to be read for ever.
 	 */
 	uint64_t *blocks_read;
 	uint8_t *levels; /* EXTENT_TREE_MAX_DEPTH blocks */
 	uint64_t *children;
-	uint64_t losses; /* how often something was left out */
+	uint64_t losses; /* the number of parts that were left out */
 	/*
-	 * Set by who opened it: what differs from its checksum is left out, too, and so is what the kernel would refuse
-	 * of directories and xattrs. Reports do without: they read the map of every file, for which checksums are
-	 * twice the work, and say more of a damaged file by what is right in it.
+	 * The caller sets it after opening: blocks that differ from their checksums are left out, too, and so are
+	 * directory entries and xattrs that the kernel would refuse. Reports do not set it: they read the map of every
+	 * file, for which checksums are twice the work, and the sound part of a damaged file is useful in a report.
 	 */
 	bool is_strict;
 };
@@ -29,14 +29,14 @@ struct map_walker {
 /* A walk's result about the map itself. */
 struct map_shape {
 	uint64_t blocks;    /* of the map, without the inode */
-	unsigned int depth; /* 0: all is in the inode */
+	unsigned int depth; /* 0: all records are in the inode */
 	bool is_left_out;   /* not all records were seen, because the volume's budget was spent */
 };
 
-/* Is shown each record, in logical order. False ends the walk. */
+/* Gets each record, in logical order. False ends the walk. */
 typedef bool (*map_record_function)(void *context, const struct map_record *record);
 
-/* Is shown each block of the map itself, before the records that it has. False ends the walk. */
+/* Gets each block of the map itself, before its records. False ends the walk. */
 typedef bool (*map_block_function)(void *context, uint64_t block);
 
 struct map_visitor {
@@ -46,14 +46,14 @@ struct map_visitor {
 	void *context;
 };
 
-/* damage hears what walks leave out. blocks_read outlives the walker. ENOMEM. */
+/* damage gets the parts that walks leave out. blocks_read outlives the walker. ENOMEM. */
 MUST_CHECK errcode_t map_walker_open(const struct volume *volume, struct damage_listener damage, uint64_t *blocks_read,
                                      struct map_walker *walker);
 void map_walker_close(struct map_walker *walker);
 
 /*
- * Shows what a visitor wants to see of inode ino, whose i_block is a map. What cannot be read or be right is left out
- * and is damage: blocks out of bounds, logical blocks not in order.
+ * Shows a visitor the records of inode ino, whose i_block is a map. Unreadable and impossible parts are left out and
+ * are damage: blocks out of bounds, logical blocks not in order.
  */
 void map_visit(struct map_walker *walker, uint32_t ino, const struct inode_view *inode,
                const struct map_visitor *visitor, struct map_shape *shape);
@@ -66,14 +66,14 @@ static inline void map_walk(struct map_walker *walker, uint32_t ino, const struc
 }
 
 /*
- * The records from logical block `from` on, at most `most` of them, and cut off before it; returns how many there are:
- * fewer are all that follow. Reads one block of each level, and those whose records are returned.
+ * Returns the records from logical block `from` on, at most `most` of them, the first one cut off before it, and their
+ * number: fewer than `most` are all that follow. Reads one block of each level, and those with the returned records.
  */
 size_t map_records(struct map_walker *walker, uint32_t ino, const struct inode_view *inode, uint64_t from,
                    struct map_record *records, size_t most);
 
-/* Blocks that i_block of such an inode points to as parts of its map, to be expected before it is walked: up to 4. */
+/* Returns the blocks of the map to which i_block of such an inode points, up to 4, for readahead before a walk. */
 unsigned int map_first_blocks(const struct volume *volume, const struct inode_view *inode, uint64_t blocks[4]);
 
-/* True if the walk reads so much that it is worth a task of its own. */
+/* True if the walk reads so many blocks that it is worth a task of its own. */
 bool map_is_large(const struct inode_view *inode);

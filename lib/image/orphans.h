@@ -8,13 +8,13 @@
 #include "image/inode.h"
 #include "image/map_walk.h"
 
-/* Is shown the number of an orphan, one that a user's file may have. */
+/* Gets the inode number of an orphan, which is not one of the filesystem's own. */
 typedef void (*orphan_function)(void *context, uint32_t ino);
 
 /*
  * Shows the orphans: those of the superblock's list, in its order, then those of the orphan file, in the order of its
- * slots. Told as damage, and left out: a list that leads to no inode or in a circle, and blocks of the file with wrong
- * magic numbers or checksums. Memory: a bit an inode, where there is a list. Errors: ENOMEM, errors in reading.
+ * slots. Leaves out, and reports as damage, a list that leads to no inode or in a circle, and blocks of the file with
+ * wrong magic numbers or checksums. Memory: a bit per inode if there is a list. Errors: ENOMEM, errors in reading.
  */
 MUST_CHECK errcode_t orphans_read(struct map_walker *walker, orphan_function function, void *context);
 
@@ -37,16 +37,16 @@ struct orphans {
 };
 
 /*
- * Finds all orphans with their fates. There are none where the superblock says that the filesystem has errors: then a
- * mount leaves them alone, until e2fsck has run. Told as damage, and left out, beside what orphans_read() tells: inodes
- * that are not in use, and those with links of which the kernel truncates none (devices, short symlinks); the kernel
- * ends reading the list there. Memory: 8 bytes each. Errors: as of orphans_read(). *orphans is to be freed after
- * errors, too.
+ * Finds all orphans with their fates. There are none if the superblock says that the filesystem has errors: then a
+ * mount ignores them until e2fsck has run. Besides the damage of orphans_read() it leaves out, and reports as damage,
+ * inodes that are not in use, and inodes with links that the kernel never truncates (devices, short symlinks); the
+ * kernel stops reading the list there. Memory: 8 bytes each. Errors: as of orphans_read(). The caller frees *orphans
+ * after errors, too.
  */
 MUST_CHECK errcode_t orphans_find(struct map_walker *walker, struct orphans *orphans);
 void orphans_free(struct orphans *orphans);
 
-/* ORPHAN_NONE: it is not one. Any thread. */
+/* ORPHAN_NONE: the inode is not an orphan. Any thread. */
 enum orphan_fate orphans_fate(const struct orphans *orphans, uint32_t ino);
 
 /* The inodes of quotas of users, groups and projects; 0: there is none. Pure. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The destination of a filesystem's blocks: an image that is being made (populate/build/image_sink.h), or an existing
- * filesystem, whose changes are made in a transaction (image/transaction_sink.h). Code that writes inodes,
- * directories and contents need not know which.
+ * filesystem, which is changed in a transaction (image/transaction_sink.h). Code that writes inodes,
+ * directories and contents does not depend on which it is.
  *
  * A crash must not tear metadata: blocks that are shared with other inodes or entries are read, changed and written
  * back. Data goes to blocks that were free when the step began: contents, and also new directories. Units are blocks
@@ -19,9 +19,9 @@
 #include "support/problem.h"
 
 /*
- * What goes through the page cache is written before it becomes more, while it is in the processor's own cache. On two
- * processors with 2 MiB each, 1 MiB took a part of linux-source 8 % longer, 70 000 files of 500 B 4 %; 64 KiB 5 % and
- * nothing.
+ * The largest write through the page cache: so the data is still in the processor's own cache. On two processors with
+ * 2 MiB of cache each, writes of 1 MiB took 8 % longer for a part of linux-source and 4 % longer for 70 000 files of
+ * 500 B; writes of 64 KiB took 5 % longer and equally long.
  */
 #define SINK_CACHED_BYTES (256u << 10)
 
@@ -35,20 +35,20 @@ struct sink_operations {
 	errcode_t (*write)(struct sink *sink, uint64_t block, uint32_t count, const void *bytes);
 
 	/*
-	 * Data, from memory that is aligned to a page. On the disk before the step that names them ends. Errors of
-	 * writing; what else the implementation says.
+	 * Writes data, from memory that is aligned to a page. It is on the disk before the step that refers to it ends.
+	 * Errors of writing, and those that the implementation names.
 	 */
 	errcode_t (*write_data)(struct sink *sink, uint64_t block, uint32_t count, const void *bytes);
 
 	/* Discards blocks whose contents are no longer needed, as far as possible. NULL: not possible. */
 	void (*discard)(struct sink *sink, uint64_t block, uint64_t count);
 
-	/* All or nothing of what is written in between is there after a crash. NULL: before the last barrier() nothing
-	 * is. */
+	/* After a crash all writes between the two are there, or none. NULL: before the last barrier() no write is
+	 * there. */
 	errcode_t (*begin)(struct sink *sink);
 	errcode_t (*end)(struct sink *sink);
 
-	/* All that was written until now is on the disk. */
+	/* After it all earlier writes are on the disk. */
 	errcode_t (*barrier)(struct sink *sink);
 };
 

@@ -13,15 +13,16 @@ struct target {
 };
 
 /*
- * Finds it. partition: its number in the partition table at offset_bytes 0; 0: none. Errors: ENODEV (nothing has such
- * a label or UUID), ENOENT (no such partition), EINVAL (no partition table), ENOMEM, what opening says.
+ * Finds it. partition: its number in the partition table at offset_bytes 0; 0: none. Errors: ENODEV (no filesystem has
+ * that label or UUID), ENOENT (no such partition), EINVAL (no partition table), ENOMEM, errors of opening.
  */
 MUST_CHECK errcode_t target_find(const char *name, uint64_t offset_bytes, unsigned int partition, struct target *target,
                                  struct problem *problem);
 void target_free(struct target *target);
 
 /*
- * Says what is there instead of a filesystem, or leaves the problem as it is. error: why it could not be opened
- * (EXT2_ET_BAD_MAGIC or EXT2_ET_SHORT_READ), or 0 where it could but is in doubt; returned if there is no other.
+ * Names in the problem the format that is there instead of a filesystem, or leaves the problem as it is. error: the
+ * error of opening it (EXT2_ET_BAD_MAGIC or EXT2_ET_SHORT_READ), or 0 if opening succeeded but the filesystem is in
+ * doubt; returned if no other error applies.
  */
 MUST_CHECK errcode_t target_explain(const struct target *target, errcode_t error, struct problem *problem);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A sink that is a filesystem which exists: metadata go through its transaction, data past it to blocks that were free
- * at the last commit (ext2mb_transaction_write_data()). So what writes a new image writes into one that others read,
- * too.
+ * A sink that writes to an existing filesystem: metadata goes through its transaction, data directly to blocks that
+ * were free at the last commit (ext2mb_transaction_write_data()). So the code that writes a new image can also write
+ * into an image that other programs read.
  */
 #pragma once
 
@@ -16,8 +16,8 @@ struct transaction_sink {
 };
 
 /*
- * fs has been opened with ext2mb_transaction_io_manager(), and outlasts the sink. A step is one of its transaction's; a
- * barrier commits. Errors are those of its functions: EXT2MB_ET_NOT_FREE of write_data() for a block that was in use,
- * which is metadata then.
+ * fs has been opened with ext2mb_transaction_io_manager(), and outlives the sink. A step is one of its transaction's; a
+ * barrier commits. Errors are those of its functions: EXT2MB_ET_NOT_FREE of write_data() for a block that was in use;
+ * the caller writes such a block as metadata.
  */
 void transaction_sink_init(struct transaction_sink *sink, ext2_filsys fs);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A filesystem to be looked at: what its superblock and group descriptors say, checked, and reading from any thread.
- * libext2fs is called only while it opens. Where the journal needs recovery, volume_open() reads all as it lies, and
- * volume_open_as_replayed() (image/replayed.h) as a replay of the journal would leave it.
+ * A filesystem that is open for reading from any thread: its superblock and group descriptors, checked. libext2fs is
+ * called only during the opening. If the journal needs recovery, volume_open() reads all blocks as they are on disk,
+ * and volume_open_as_replayed() (image/replayed.h) as they would be after a replay of the journal.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ struct volume_group {
 
 struct journal_overlay;
 
-/* How much may be read. Any thread. */
+/* Limits the reading. Any thread. */
 struct read_budget {
 	uint64_t most_bytes;
 	double end;          /* by CLOCK_MONOTONIC */
@@ -41,19 +41,19 @@ struct volume {
 	uint64_t offset_bytes; /* of the filesystem */
 	struct ondisk_format format;
 	struct geometry geometry;
-	struct journal_overlay *overlay; /* owned; NULL: all blocks are read as they lie */
-	uint64_t device_blocks;          /* how many there are from offset_bytes on: the filesystem may be smaller */
-	uint64_t readable_end; /* the first block that is not there: the device may be shorter than it should be */
-	uint32_t inode_table_blocks; /* of a group */
+	struct journal_overlay *overlay; /* owned; NULL: all blocks are read as they are on disk */
+	uint64_t device_blocks;          /* from offset_bytes on: the filesystem may be smaller */
+	uint64_t readable_end;           /* the first block beyond the device, which may be too short */
+	uint32_t inode_table_blocks;     /* of a group */
 	uint32_t inodes;
 	uint32_t own_inodes[4]; /* the filesystem's own though not among the reserved ones; 0: none */
-	uint32_t checksum_mask; /* of bitmaps: descriptors of 32 bytes have half of it; 0: they have none */
+	uint32_t checksum_mask; /* of bitmaps: descriptors of 32 bytes store half of it; 0: no checksums */
 	bool is_mounted;        /* and may change while it is read */
-	bool needs_recovery;    /* the journal holds what is not yet in its place, though it may be read from there */
-	bool is_replayed;       /* needs_recovery, and all is read as if the journal had been replayed */
+	bool needs_recovery;    /* the journal has newer contents of blocks, which may be read from there */
+	bool is_replayed;       /* needs_recovery, and all blocks are read as if the journal had been replayed */
 	/*
-	 * Not mounted, nothing in the journal: bitmaps and descriptors must agree. Others may be in use where that
-	 * cannot be seen, by a virtual machine for instance.
+	 * The filesystem is not mounted and its journal is empty: bitmaps and descriptors must agree. Another
+	 * filesystem may be in use without a sign of it, by a virtual machine for instance.
 	 */
 	bool is_at_rest;
 	bool has_orphans; /* inodes in use that have no links */
@@ -65,9 +65,9 @@ struct volume {
 };
 
 /*
- * Opens path, in which the filesystem begins at offset_bytes, and fills in all of it. Only checksums of descriptors
- * are verified; damage of inodes, maps and directories shows when they are read. Errors: those of libext2fs and of
- * the system; volume_close() is due only after success. path stays the caller's, and must stay.
+ * Opens path, in which the filesystem begins at offset_bytes, and fills in *volume. It verifies only checksums of
+ * descriptors; damage of inodes, maps and directories shows when they are read. Errors: those of libext2fs and of
+ * the system; call volume_close() only after success. The caller keeps path, which must outlive the volume.
  */
 MUST_CHECK errcode_t volume_open(const char *path, uint64_t offset_bytes, struct volume *volume,
                                  struct problem *problem);
@@ -75,26 +75,26 @@ MUST_CHECK errcode_t volume_open(const char *path, uint64_t offset_bytes, struct
 void volume_close(struct volume *volume);
 
 /*
- * Has all be read through an overlay of its journal from now on, and reads superblock and descriptors again; the volume
- * takes the overlay, also where this fails. volume_close() remains due. Errors as of volume_open(), with
- * EXT2_ET_CORRUPT_SUPERBLOCK for a superblock in the log that has blocks of another size. One thread, before any other
- * reads.
+ * From now on the volume reads all blocks through an overlay of its journal; this reads superblock and descriptors
+ * again. The volume owns the overlay, also after an error. The caller must still call volume_close(). Errors as of
+ * volume_open(), with EXT2_ET_CORRUPT_SUPERBLOCK for a superblock in the log that has blocks of another size. One
+ * thread, before any other thread reads.
  */
 MUST_CHECK errcode_t volume_overlay(struct volume *volume, struct journal_overlay *overlay, struct problem *problem);
 
-/* The image without overlay, to be read by any thread; no ranges, no number of blocks. It points to the volume. */
+/* The image without its overlay, which any thread may read; no ranges, no number of blocks. It points to the volume. */
 struct journal_source volume_in_place(const struct volume *volume);
 
 /*
- * Tells of the groups whose descriptors differ from their checksums. Nothing of a filesystem that is in use: its blocks
- * are read one after the other, while it writes them.
+ * Reports the groups whose descriptors differ from their checksums, but not for a filesystem that is in use: its blocks
+ * may change while they are read.
  */
 void volume_check_descriptors(const struct volume *volume, const struct damage_listener *damage);
 
-/* Is a block bitmap what its checksum says? bytes: as on disk. True where there is none. Any thread. */
+/* True if a block bitmap matches its checksum, or has no checksum. bytes: as on disk. Any thread. */
 bool volume_bitmap_fits(const struct volume *volume, uint32_t group, const void *bytes);
 
-/* True for the inodes that hold no file of a user: reserved ones but for the root, quota files, the orphan file. */
+/* True for inodes that are not a user's: reserved ones except the root, quota files, the orphan file. */
 bool volume_owns_inode(const struct volume *volume, uint32_t ino);
 
 /*
@@ -103,26 +103,26 @@ bool volume_owns_inode(const struct volume *volume, uint32_t ino);
  */
 MUST_CHECK errcode_t volume_read(const struct volume *volume, uint64_t block, uint64_t count, void *bytes);
 
-/* Do these blocks have their newest contents where they lie in the image, so that others may read them there? */
+/* True if these blocks have their newest contents in the image itself, so that other code may read them there. */
 bool volume_is_in_place(const struct volume *volume, uint64_t block, uint64_t count);
 
 /* Reads one inode into bytes (format.inode_bytes of them). EXT2_ET_BAD_INODE_NUM, errors in reading. Any thread. */
 MUST_CHECK errcode_t volume_read_inode(const struct volume *volume, uint32_t ino, void *bytes,
                                        struct inode_view *inode);
 
-/* Tells the system that they will be read soon. Any thread. */
+/* Tells the system that these blocks will be read soon (readahead). Any thread. */
 void volume_expect(const struct volume *volume, uint64_t block, uint64_t count);
 
-/* True once the budget is used up: the caller leaves out what it was about to read, and counts it in the report. */
+/* True once the budget is used up: the caller leaves out its next read, and counts it in the report. */
 bool volume_is_spent(const struct volume *volume);
 
 /*
- * The task that is done as number `index` of `count`. Where a budget may end them, those that are done are spread
- * evenly over the filesystem at any time; else they are in order.
+ * Returns the task that runs as number `index` of `count`. If a budget may end them, the finished tasks are spread
+ * evenly over the filesystem at any time; otherwise they are in order.
  */
 size_t volume_spread(const struct volume *volume, size_t index, size_t count);
 
-/* True if all of them are the filesystem's, and none its superblock's; reading them is another matter. */
+/* True if all of these blocks are within the filesystem, and none is its superblock's. They may still be unreadable. */
 static inline bool volume_has_blocks(const struct volume *volume, uint64_t block, uint64_t count)
 {
 	const struct geometry *geometry = &volume->geometry;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The xattrs of an inode, wherever they are: in the inode, in its block, in inodes of their own. */
+/* Reads the xattrs of an inode from the inode, its xattr block, and inodes of values. */
 #pragma once
 
 #include "image/inode.h"
@@ -13,7 +13,7 @@ struct volume_xattr {
 	uint8_t name_index;
 };
 
-/* Zero-initialise; may be used for one inode after the other. */
+/* Zero-initialise; may be reused for one inode after another. */
 struct volume_xattrs {
 	struct volume_xattr *items; /* in the order of the image, those in the inode first */
 	size_t count, capacity;
@@ -21,9 +21,9 @@ struct volume_xattrs {
 };
 
 /*
- * Reads all xattrs of an inode, without inline data. What is damaged is left out, and told: entries and values out of
- * bounds, checksums and hashes that differ, ACLs that are none, a name that comes twice (the first one counts, as for
- * the kernel), inodes of values that are none or of another size, values above 64 KiB, which no system call reads, and
+ * Reads all xattrs of an inode, without inline data. Leaves out, and reports, damage: entries and values out of
+ * bounds, wrong checksums and hashes, invalid ACLs, a name that comes twice (the first one counts, as in the
+ * kernel), inodes of values that are invalid or of another size, values above 64 KiB, which no system call reads, and
  * what follows after 16 MiB of values.. Errors:
  * ENOMEM, and errors in reading of the inodes that hold values. One walker, and one list, belong to one thread.
  */

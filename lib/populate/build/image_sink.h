@@ -7,14 +7,14 @@
 
 #include "image/sink.h"
 
-/* Data past the page cache are gathered into as much: no cache has anything to gain. */
+/* The largest write past the page cache: no processor cache limits it. */
 #define IMAGE_SINK_DIRECT_BYTES (1u << 20)
 
 /*
  * The file that holds a filesystem; all other offsets count from where the filesystem begins.
  *
  * Contents go to a device past the page cache (O_DIRECT), by which linux-source took 1.88 s instead of 2.64 on a disk,
- * and half of the processor time. All else goes through it: what mke2fs and libext2fs write of metadata lies there.
+ * and half of the processor time. Metadata goes through the page cache, as mke2fs and libext2fs write it.
  */
 struct image {
 	int descriptor;
@@ -22,7 +22,7 @@ struct image {
 	uint64_t offset_bytes;
 };
 
-/* Writes all of it, whatever the kernel takes at once. */
+/* Writes all of it, also if one pwrite(2) writes less. */
 MUST_CHECK errcode_t image_write(const struct image *image, const void *bytes, size_t count, uint64_t offset);
 
 /* Reads all of it. ENODATA if the file ends before. */
@@ -44,7 +44,7 @@ struct image_file {
 };
 
 /*
- * Data go past the page cache where the image has a descriptor for that and no block shares a page with another one. A
- * step is nothing: before the image has its name nobody sees it, and after a crash it has none.
+ * Data goes past the page cache if the image has a descriptor for that and no block shares a page with another one. A
+ * step does nothing: no program sees the image before it has its name, and after a crash it has none.
  */
 void image_sink_init(struct image_sink *sink, const struct image *image, uint32_t block_bytes);

@@ -18,5 +18,5 @@ struct pack_range {
 /* Takes up to so many blocks, whole clusters, that are free in one piece. EXT2MB_ET_NO_SPACE: there are none left. */
 MUST_CHECK errcode_t pack_range_alloc(struct pack_range *range, uint64_t blocks, struct ext2mb_extent *extent);
 
-/* Gives back what is left of a range with a limit; it is free after the next commit. */
+/* Frees the rest of a range with a limit; it is available after the next commit. */
 MUST_CHECK errcode_t pack_range_end(struct pack_range *range);

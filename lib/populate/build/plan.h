@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the image will be: where everything is stored. The space estimate, inode numbers, xattrs and block placement
- * write what is said to be theirs, and sealing only reads it.
+ * The plan of the image: the place of every block and inode. The space estimate, inode numbers, xattrs and block
+ * placement write the members that are marked as theirs, and sealing only reads it.
  */
 #pragma once
 
@@ -77,7 +77,7 @@ struct directory_job {
 	struct directory_layout *layout; /* NULL: it is inline */
 };
 
-/* What a district needs, and what it gets. */
+/* The blocks that a district needs, and the range that it gets. */
 struct district {
 	uint64_t clusters; /* an upper bound */
 	uint64_t data_bytes;
@@ -87,7 +87,7 @@ struct district {
 	bool has_left_over;    /* nodes that did not fit there */
 };
 
-/* How much room everything takes, see populate/plan/space_estimate.h. */
+/* The estimated space, see populate/plan/space_estimate.h. */
 struct space_estimate {
 	bool is_counted; /* for the plan's format and blocks_per_group */
 	uint32_t blocks_per_group;
@@ -131,7 +131,7 @@ static inline const struct tree_node *plan_node(const struct plan *plan, uint32_
 	return &plan->source->tree->nodes[node];
 }
 
-/* The project that a node belongs to, and whether what will be made in that directory does, too. */
+/* The project of a node, and whether new files in that directory inherit it. */
 static inline uint32_t plan_project(const struct plan *plan, uint32_t node)
 {
 	return plan->format.project ? tree_detail(plan->source->tree, plan_node(plan, node))->project : 0;
@@ -144,7 +144,7 @@ static inline bool plan_project_is_inherited(const struct plan *plan, uint32_t n
 	return plan->format.project && S_ISDIR(source->mode) && (source->flags & FILE_FLAGS_OF_PROJECT);
 }
 
-/* How many inodes all this needs; more are the filesystem's own. */
+/* The number of inodes that the plan needs, without the filesystem's own. */
 static inline uint64_t plan_items(const struct plan *plan)
 {
 	return plan->source->inode_count + plan->xattrs.value_count;
@@ -177,11 +177,11 @@ static inline const struct file_extent *placement_extents(const struct placement
 	return single;
 }
 
-/* Takes `count` clusters and says with which block each begins. */
+/* Allocates `count` clusters and returns the first block of each. */
 MUST_CHECK errcode_t plan_alloc_clusters(const struct plan *plan, struct pack_range *range, uint64_t *blocks,
                                          uint64_t count);
 
-/* Adds so many blocks to the extents of a file, from the logical one on, in as few pieces as there are. */
+/* Adds blocks to the extents of a file, from a logical block on, in as few extents as possible. */
 MUST_CHECK errcode_t plan_alloc_blocks(const struct plan *plan, struct pack_range *range, struct extent_list *list,
                                        uint32_t logical, uint64_t blocks);
 

@@ -13,7 +13,7 @@
 #include "ondisk/file_map.h"
 #include "support/problem.h"
 
-/* The most that is reserved at once. */
+/* The largest reservation. */
 #define RUN_WRITER_BYTES (1u << 20)
 
 struct run_writer {
@@ -30,7 +30,7 @@ void run_writer_free(struct run_writer *writer);
 
 /*
  * Room for `blocks` blocks to be written at block `start`; the caller fills them all before the next call.
- * At most RUN_WRITER_BYTES at once. What was gathered is written first if these blocks do not follow it.
+ * At most RUN_WRITER_BYTES at once. If these blocks do not follow the gathered ones, it writes those first.
  */
 MUST_CHECK errcode_t run_writer_reserve(struct run_writer *writer, uint64_t start, uint64_t blocks, void **bytes);
 
@@ -38,5 +38,5 @@ MUST_CHECK errcode_t run_writer_reserve(struct run_writer *writer, uint64_t star
 MUST_CHECK errcode_t run_writer_copy(struct run_writer *writer, const struct file_extent *extents, uint32_t count,
                                      const void *bytes, size_t byte_count);
 
-/* Writes what is gathered. */
+/* Writes the gathered blocks. */
 MUST_CHECK errcode_t run_writer_flush(struct run_writer *writer);

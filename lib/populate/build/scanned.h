@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The sources' contents, filled in by scan_sources(). Later stages only read it, but for what says otherwise. */
+/* The sources' contents, filled in by scan_sources(). Later stages only read it, except members that name a stage. */
 #pragma once
 
 #include "populate/build/identity.h"
@@ -31,7 +31,7 @@ static inline struct node_range node_part(const struct tree *tree, uint32_t node
 	return (struct node_range){ first, first + (left < nodes_each ? left : nodes_each) };
 }
 
-/* How many such parts there are. */
+/* The number of such parts. */
 static inline size_t node_part_count(const struct tree *tree, uint32_t nodes_each)
 {
 	return ((size_t)tree->node_count + nodes_each - 1) / nodes_each;

@@ -13,7 +13,7 @@ struct workplace {
 	struct pool *readers; /* what reads the source has one of its own: readers wait, they do not work */
 };
 
-/* The source is slow: there are more readers than threads, for which small tasks are better. */
+/* True if the source is slow: there are more readers than threads, and small tasks are better. */
 static inline bool workplace_reads_slowly(const struct workplace *work)
 {
 	return pool_active(work->readers) > pool_workers(work->pool);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Contents that this program need not read. Where the image and a file of the source are on one filesystem that can do
- * it (XFS, btrfs), the image shares the file's blocks; else the kernel copies them from file to file. The image's bytes
- * are the same as without it.
+ * Moves contents that this program need not read. If the image and a file of the source are on one filesystem that can
+ * share blocks (XFS, btrfs), the image shares the file's blocks; otherwise the kernel copies them from file to file.
+ * The image's bytes are the same as without it.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 #include "populate/build/workplace.h"
 #include "tree/contents.h"
 
-/* One worker's. */
+/* One worker's state. */
 struct block_sharing {
 	const struct plan *plan;
 	const struct image_file *file; /* the image */
@@ -25,8 +25,8 @@ struct block_sharing {
 };
 
 /*
- * With REFLINK_ALWAYS, once the output is open and the format is known: whether blocks can be shared at all. The
- * problem names what is in the way: the image, its blocks, its offset, or an archive.
+ * With REFLINK_ALWAYS, once the output is open and the format is known: checks whether blocks can be shared at all. The
+ * problem names the obstacle: the image, its blocks, its offset, or an archive.
  */
 MUST_CHECK errcode_t block_sharing_check(const struct plan *plan, const struct image_file *file,
                                          const struct workplace *work);
@@ -34,9 +34,10 @@ MUST_CHECK errcode_t block_sharing_check(const struct plan *plan, const struct i
 struct block_sharing block_sharing_create(const struct plan *plan, const struct image_file *file);
 
 /*
- * Puts blocks of the reader's open file, or some of them, into the image. *moved says which, a part of `blocks`; a
- * count of 0: none. What is left is to be read: all where the kernel refuses, else what is not aligned or does not fill
- * a block. Fails only with REFLINK_ALWAYS, where an aligned run cannot be shared; the problem names the file.
+ * Puts blocks of the reader's open file, or some of them, into the image. *moved is the part of `blocks` that was
+ * moved; a count of 0: none. The caller reads the rest: all blocks if the kernel refuses, otherwise those that are not
+ * aligned or do not fill a block. Fails only with REFLINK_ALWAYS, if an aligned run cannot be shared; the problem names
+ * the file.
  */
 MUST_CHECK errcode_t block_sharing_move(struct block_sharing *sharing, const struct content_reader *reader,
                                         uint32_t node, const struct file_extent *blocks, struct file_extent *moved,

@@ -11,9 +11,9 @@
  * Copies everything that has blocks. Small files are gathered into large writes, large ones are cut into slices that
  * workers share. zeros: the clusters that hold only zeros, in the order of the tree, without those above
  * RUN_WRITER_BYTES, which no worker sees whole. A file that has become shorter since it was scanned is an error
- * (EIO). reads_last: no contents are read after this but those of inline data, so what was unpacked is given up as it
- * is copied. shared_bytes: of the contents, those in blocks that the image shares with its source. Files' flags are
- * noted in the placements, see populate/metadata/flags.h.
+ * (EIO). reads_last: later stages read no contents except inline data, so unpacked data is dropped once it is
+ * copied. shared_bytes: the bytes of contents in blocks that the image shares with its source. Files' flags are
+ * recorded in the placements, see populate/metadata/flags.h.
  */
 MUST_CHECK errcode_t copy_files(const struct plan *plan, struct image_file *file, const struct workplace *work,
                                 bool reads_last, struct zero_runs *zeros, uint64_t *shared_bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Zeros of the source that are not holes. Blocks of them that are found while copying keep their place, since a hole
- * that is made when all is placed leaves a free extent of its size and cuts the file in two: each worker notes them.
+ * Finds zeros of the source that are not holes. Blocks of zeros that copying finds keep their place, since a hole that
+ * is made after placement leaves a free extent of its size and cuts the file in two: each worker records them.
  */
 #pragma once
 
@@ -23,8 +23,8 @@ struct zero_runs {
 };
 
 /*
- * Looks through `bytes` bytes of a file's data that begin at block `logical`, the first of a cluster, in
- * steps of a cluster, and notes those that hold only zeros. The bytes up to the end of the last block count. ENOMEM.
+ * Searches `bytes` bytes of a file's data that begin at block `logical`, the first of a cluster, in steps of a cluster,
+ * and records those that hold only zeros. The bytes up to the end of the last block count. ENOMEM.
  */
 MUST_CHECK errcode_t zero_runs_find(const struct ondisk_format *format, uint32_t node, uint32_t logical,
                                     const void *bytes, size_t count, struct zero_runs *list);
@@ -59,7 +59,7 @@ MUST_CHECK errcode_t zero_detection_apply(const struct plan *plan, struct scanne
 MUST_CHECK errcode_t zero_detection_search_long(const struct plan *plan, struct scanned *scanned,
                                                 const struct workplace *work);
 
-/* All there are, by reading everything: each cluster of the plan's format. Errors likewise. */
+/* All zeros, by reading all data: each cluster of the plan's format. The same errors. */
 MUST_CHECK errcode_t zero_detection_search(const struct plan *plan, struct scanned *scanned,
                                            const struct workplace *work);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The image file. A new one gets its name when it is whole (populate/output/temporary_file.h), and nothing is left of
- * it after a failure; a device, or on request a file that is there, is written in place and has no superblock then.
+ * The image file. A new one gets its name when it is complete (populate/output/temporary_file.h), and a failure leaves
+ * nothing of it; a device, or on request an existing file, is written in place and has no superblock after a failure.
  */
 #pragma once
 
@@ -40,14 +40,14 @@ struct output {
 };
 
 /*
- * Looks at what is there, without opening it for writing or making anything. path, offset_bytes, in_place and advice
- * are given, all else is zero. Errors name the path.
+ * Examines an existing output, without opening it for writing or making a file. The caller sets path, offset_bytes,
+ * in_place and advice; all other members are zero. Errors name the path.
  *
- * Where a new file takes a regular file's place by rename(2), a program that reaches the old one by another way than
- * its name would not see the new one: further hard links, bind mounts, loop devices, open descriptors. With an advice
- * such a file is refused, here and by output_finish(): EBUSY, or what rename(2) would fail with; the reason ends in the
- * advice. Whether a process has it open is known on filesystems with leases (fcntl(2)), to the file's owner and to
- * root; whether a loop device has, everywhere. A file that is closed within half a second is not in use.
+ * If a new file replaces a regular file by rename(2), a program that uses the old one by another way than its name does
+ * not see the new one: further hard links, bind mounts, loop devices, open descriptors. With an advice such a file is
+ * refused, here and by output_finish(): EBUSY, or the error that rename(2) would return; the reason ends in the advice.
+ * Filesystems with leases (fcntl(2)) tell the file's owner and root whether a process has it open; all filesystems tell
+ * whether a loop device has. A file that is closed within half a second is not in use.
  */
 MUST_CHECK errcode_t output_examine(struct output *output, struct problem *problem);
 
@@ -67,7 +67,7 @@ MUST_CHECK errcode_t output_hide_superblock(struct output *output, struct proble
  */
 void output_fail(struct output *output, struct problem *problem);
 
-/* A new file, or one that was empty: nothing says how large the filesystem is to become. */
+/* True for a new file, or one that was empty: it does not set the filesystem's size. */
 static inline bool output_is_fresh(const struct output *output)
 {
 	return !output->is_device && !output->existing_bytes;

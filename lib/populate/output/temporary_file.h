@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A file that nothing is left of if we are killed before it is whole: it has no name until then, where the filesystem
- * can do that (O_TMPFILE) and /proc gives it a path that other programs can open. Else it has a temporary name beside
- * the final one, and so it has, in any case, between the two moments in which it gets its names, since linkat(2)
- * replaces nothing.
+ * A file that disappears if we are killed before it is complete: until then it has no name, if the filesystem supports
+ * that (O_TMPFILE) and /proc gives it a path that other programs can open. Otherwise it has a temporary name in the
+ * directory of the final one. In both cases it has the temporary name for a moment before it gets the final one, since
+ * linkat(2) replaces no file.
  *
- * We hold a lock (flock(2)) on it as long as we live. What an earlier run left under a temporary name is removed where
- * the lock on it can be had: then no run has it any more. Files of other programs are not named like that.
+ * We hold a lock (flock(2)) on it as long as we live. A file that an earlier run left under a temporary name is removed
+ * if we get the lock on it: then no run uses it any more. Other programs do not name files like that.
  */
 #pragma once
 

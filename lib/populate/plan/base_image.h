@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An earlier image of nearly the same tree (--stable-from): where everything was. Read from the main thread only.
- * Nothing that it says is relied upon: it only tells what to ask the new filesystem for. Before
+ * The layout of an earlier image of nearly the same tree (--stable-from). Only the main thread reads it.
+ * The build does not rely on it: it only selects the blocks to request from the new filesystem. Before
  * anything is placed, blocks that a file of the same name had are reserved for it again, as many as it still needs, so
  * that two builds of nearly the same tree differ in few blocks (Android's base_fs has the same purpose).
  */
@@ -36,8 +36,8 @@ MUST_CHECK errcode_t base_image_open(struct scanned *scanned, bool in_place, con
 void base_image_close(struct base_image *base);
 
 /*
- * Makes plan->reused from plan->source->base. Serial: what is kept depends on the tree and the earlier image alone.
- * Does nothing where there is no earlier image, or one with blocks of another size.
+ * Makes plan->reused from plan->source->base. Serial: the kept blocks depend only on the tree and the earlier image.
+ * Does nothing if there is no earlier image, or if its block size differs.
  */
 MUST_CHECK errcode_t base_image_reserve(struct plan *plan, const struct filesystem *filesystem,
                                         const struct workplace *work);

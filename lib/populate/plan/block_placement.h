@@ -4,8 +4,8 @@
  *
  * The tree is cut into districts (populate/plan/space_estimate.h). How many blocks each needs is known, so each gets a
  * range of the free space, one after the other, and workers fill the ranges independently: where a file is stored
- * depends on the tree and the geometry alone. What does not fit its range (a file that metadata cuts into more pieces
- * than were expected) is placed in order afterwards.
+ * depends on the tree and the geometry alone. Files that do not fit their range (metadata may cut a file into more
+ * pieces than expected) are placed in order afterwards.
  */
 #pragma once
 
