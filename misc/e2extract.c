@@ -50,8 +50,7 @@ static errcode_t read_image(struct command *command, struct pool *pool, struct w
 {
 	SCOPE_FREE char *name = source_name(command);
 	const char *names[] = { name };
-	struct source_counts counts = { .limits = { .path_bytes = SOURCE_LIMITS_PATH_BYTES,
-		                                    .names = SOURCE_LIMITS_NAMES } };
+	struct source_counts counts = { .limits = command->limits };
 	const struct scan_options options = {
 		.asks_for_times = true,
 		.warnings = warnings,

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "source_limits_option.h"
+
 static const char usage[] =
 	"Usage: e2extract [options] -o DIR|FILE.tar[.gz|.zst]|FILE.mtree|- IMAGE [PATH]...\n"
 	"       e2extract --list [options] IMAGE [PATH]...\n"
@@ -15,6 +17,11 @@ enum form_word { FORM_TAR, FORM_MTREE, FORM_DIRECTORY, FORM_BY_NAME };
 static void set_format(struct command *command, const struct taken_option *option)
 {
 	command->form_word = (unsigned int)option->value;
+}
+
+static void set_limit(struct command *command, const struct taken_option *option)
+{
+	source_limits_read(option->argument, &command->limits);
 }
 
 static const struct option_row options[] = {
@@ -53,6 +60,13 @@ static const struct option_row options[] = {
 	  .maximum = INT64_MAX,
 	  FIELD(offset_bytes),
 	  .help = "it begins there in IMAGE" },
+	{ .name = "limit",
+	  .argument = "LIST",
+	  .kind = ARGUMENT_TEXT,
+	  .words = SOURCE_LIMITS_WORDS,
+	  .set = set_limit,
+	  .help = "how much an image may hold: names=N (20000000), metadata=SIZE (no limit);\n"
+	          "none for a limit takes it away" },
 	{ .heading = "Work and messages" },
 	THREADS_ROW(threads),
 	PROGRESS_ROW(progress),
@@ -148,8 +162,12 @@ static void check_command(struct command *command)
 
 void command_parse(int argument_count, char **arguments, struct command *command)
 {
-	*command =
-		(struct command){ .progress = PROGRESS_AUTO, .form_word = FORM_BY_NAME, .threads = default_threads() };
+	*command = (struct command){
+		.progress = PROGRESS_AUTO,
+		.form_word = FORM_BY_NAME,
+		.threads = default_threads(),
+		.limits = { .path_bytes = SOURCE_LIMITS_PATH_BYTES, .names = SOURCE_LIMITS_NAMES },
+	};
 	int next = command_line_read(&command_line, argument_count, arguments, command);
 
 	if (next >= argument_count)

@@ -4,6 +4,7 @@
 
 #include "command_line.h"
 #include "extract/extract.h"
+#include "tree/source_limits.h"
 
 struct command {
 	const char *image;      /* as it was given */
@@ -14,6 +15,7 @@ struct command {
 	bool is_list, is_json;
 	bool is_quiet, is_verbose;
 	struct extract_options options;
+	struct source_limits limits;
 	unsigned int threads;
 	enum progress_style progress;
 };

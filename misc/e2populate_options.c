@@ -13,6 +13,7 @@
 
 #include "populate/format/mke2fs.h"
 #include "source/sources.h"
+#include "source_limits_option.h"
 #include "support/run/memory.h"
 #include "support/text/units.h"
 
@@ -176,51 +177,9 @@ static void set_memory(struct command *command, const struct taken_option *optio
 	}
 }
 
-/* The words of --limit. */
-static const struct limit_word {
-	const char *name; /* with its = */
-	size_t at;        /* offset in struct source_limits */
-	bool is_bytes;    /* with a suffix */
-} limit_words[] = {
-	{ "names=", offsetof(struct source_limits, names), false },
-	{ "unpacked=", offsetof(struct source_limits, unpacked_bytes), true },
-	{ "metadata=", offsetof(struct source_limits, metadata_bytes), true },
-	{ "path=", offsetof(struct source_limits, path_bytes), false },
-};
-
-#define LIMIT_WORDS "names=|unpacked=|metadata=|path="
-
-static void set_one_limit(struct command *command, const char *text)
-{
-	const struct limit_word *word = limit_words;
-	const struct limit_word *end = limit_words + sizeof(limit_words) / sizeof(*limit_words);
-	uint64_t most = 0;
-
-	while (word < end && strncmp(text, word->name, strlen(word->name)))
-		word++;
-	if (word == end)
-		usage_error("--limit=%s: use names=N, unpacked=SIZE, metadata=SIZE or path=N", text);
-	const char *value = text + strlen(word->name);
-	bool is_none = strcmp(value, "none") == 0;
-
-	if (!is_none &&
-	    (word->is_bytes ? units_parse_bytes(value, 1, &most) : units_parse_number(value, 1, UINT64_MAX, &most)))
-		most = 0;
-	if (!is_none && !most)
-		usage_error("--limit=%s: give a %s above 0, or none", text, word->is_bytes ? "size" : "number");
-	memcpy((char *)&command->options.limits + word->at, &most, sizeof(most));
-	command->metadata_limit_given |= word->at == offsetof(struct source_limits, metadata_bytes);
-}
-
 static void set_limit(struct command *command, const struct taken_option *option)
 {
-	SCOPE_FREE char *list = strdup(option->argument);
-	char *rest = list, *word;
-
-	if (!list)
-		exit_without_memory();
-	while ((word = strsep(&rest, ",")))
-		set_one_limit(command, word);
+	command->metadata_limit_given |= source_limits_read(option->argument, &command->options.limits);
 }
 
 static void set_reflink(struct command *command, const struct taken_option *option)
@@ -372,9 +331,9 @@ static const struct option_row own_rows[] = {
 	{ .name = "limit",
 	  .argument = "LIST",
 	  .kind = ARGUMENT_TEXT,
-	  .words = LIMIT_WORDS,
+	  .words = SOURCE_LIMITS_WORDS,
 	  .set = set_limit,
-	  .help = "how much archives, manifests and layers may hold, all together: names=N\n"
+	  .help = "how much archives, manifests, layers and images may hold together: names=N\n"
 	          "(20000000), unpacked=SIZE (1T), metadata=SIZE (25% of the memory available);\n"
 	          "and path=N, bytes of one path (4095); none for a limit takes it away" },
 	{ .name = "whiteouts",

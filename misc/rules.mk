@@ -8,11 +8,13 @@ e2frag_sources := \
 e2extract_sources := \
 	misc/e2extract.c \
 	misc/e2extract_options.c \
+	misc/source_limits_option.c \
 	$(tool_sources)
 e2populate_sources := \
 	misc/e2populate.c \
 	misc/e2populate_options.c \
 	misc/mke2fs_options.c \
+	misc/source_limits_option.c \
 	$(tool_sources)
 e2allocsim_sources := \
 	misc/e2allocsim.c \

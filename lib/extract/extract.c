@@ -129,7 +129,7 @@ static errcode_t write_stream(struct extraction *extraction, struct problem *pro
 	const struct extract_options *options = extraction->options;
 	struct output_sink sink;
 	errcode_t error =
-		output_sink_open(&sink, options->output, options->source, options->form == EXTRACT_TAR, problem);
+		output_sink_open(&sink, options->output, options->source, extraction->output->is_binary, problem);
 
 	if (!error)
 		error = in_order_write(extraction, &sink, problem);

@@ -17,4 +17,5 @@ extract_sources := \
 	lib/extract/tar_acl.c \
 	lib/extract/tar_header.c \
 	lib/extract/tar_output.c \
-	lib/extract/tar_packer.c
+	lib/extract/tar_packer.c \
+	lib/extract/tar_xattr.c

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tar in the pax format: names are bytes (hdrcharset=BINARY), extended attributes are SCHILY.xattr records alone, which
- * GNU tar, bsdtar and we read, owners are numbers, holes are left out as GNU.sparse 1.0 has them.
+ * Tar in the pax format: names are bytes (hdrcharset=BINARY), extended attributes are SCHILY.xattr records, which
+ * GNU tar, bsdtar and we read (tar_xattr.h has the exception), owners are numbers, holes are left out as GNU.sparse 1.0
+ * has them.
  *
  * The headers are our own: libarchive (3.6) cuts off the names of sparse files that have more than 100 bytes, so that
  * one file takes the place of another, is a second off before 1970, has ids of ACLs up to 2^31 only, and gives a file
@@ -14,6 +15,7 @@
 #include "extract/tar_acl.h"
 #include "extract/tar_header.h"
 #include "extract/tar_packer.h"
+#include "extract/tar_xattr.h"
 #include "extract/tree_output.h"
 #include "tree/details.h"
 #include "tree/file_flags.h"
@@ -64,11 +66,9 @@ static errcode_t add_xattr(struct tar_records *records, const struct tree_xattr 
 	const char *keyword = tar_acl_keyword(xattr);
 	SCOPE_FREE char *text = keyword ? tar_acl_text(xattr) : NULL;
 
-	if (text)
-		return tar_record_add(records, keyword, text, strlen(text));
-	if (keyword || asprintf(&text, "SCHILY.xattr.%s", xattr->name) < 0)
-		return ENOMEM;
-	return tar_record_add(records, text, xattr->value, xattr->value_bytes);
+	if (!keyword)
+		return tar_xattr_add(records, xattr);
+	return text ? tar_record_add(records, keyword, text, strlen(text)) : ENOMEM;
 }
 
 static errcode_t add_time(struct tar_records *records, const char *keyword, const struct tree_time *time)
@@ -294,6 +294,7 @@ static void tar_close(void *state)
 const struct tree_output tar_output = {
 	.name = "tar",
 	.has_contents = true,
+	.is_binary = true,
 	.lacks = tar_lacks,
 	.begin = tar_begin,
 	.node = tar_node,

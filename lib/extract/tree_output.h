@@ -56,6 +56,7 @@ struct tree_output {
 	const char *name; /* what holds the files, in messages: "tar" */
 	bool has_contents;
 	bool has_digests; /* instead of them */
+	bool is_binary;   /* is not written to a terminal */
 
 	/* Which losses (LOSS_BIT()) a node has because of the form, whatever the host allows. NULL: no node has any. */
 	uint64_t (*lacks)(const struct tree *tree, const struct tree_node *node);

@@ -25,7 +25,7 @@ source_sources := \
 	lib/source/image/image_contents.c \
 	lib/source/image/image_directories.c \
 	lib/source/image/image_inodes.c \
-	lib/source/image/image_name.c \
+	lib/source/image/image_recognition.c \
 	lib/source/image/image_source.c \
 	lib/source/image/image_tree.c \
 	lib/source/image/image_workers.c \

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "source/archive/archive_kind.h"
-#include "source/image/image_name.h"
+#include "source/image/image_recognition.h"
 #include "support/vector.h"
 #include "tree/contents.h"
 

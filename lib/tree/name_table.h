@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The names of one directory while a tree is built: which of its entries has a name? A table for each directory is at
- * hand while the names of that directory come, one after the other as a rule; with ten million entries in one table for
- * all, each name took 0.7 us of waiting for memory. Zeroed it is empty; the caller frees slots.
+ * A hash table that finds a directory's entry by name, while a tree is built. Each directory has its own table, which
+ * stays in the processor's cache while the names of that directory arrive, usually one after the other. With one table
+ * for ten million entries, each name waited 0.7 us for memory. A zeroed table is empty; the caller frees slots.
  */
 #pragma once
 
@@ -21,18 +21,21 @@ struct name_table {
 	uint32_t count;
 };
 
-/* With a key that nobody knows, no names can be chosen that all meet in one slot. */
+/* With a secret key, nobody can choose names that all collide. */
 uint32_t name_hash(uint64_t key, const char *name, size_t bytes);
 
 /* The entry that has a name; 0: none. */
 uint32_t name_table_find(const struct name_table *table, const struct tree_node *entries, uint32_t hash,
                          const char *name, size_t bytes);
 
-/* Asks for the memory that a name with this hash will need. */
+/* Prefetches the slot for this hash. */
 static inline void name_table_expect(const struct name_table *table, uint32_t hash)
 {
 	__builtin_prefetch(&table->slots[hash & (table->slot_count - 1)], 1);
 }
 
-/* Gives a name to an entry: that of `replaced`, which has the same hash, or one that no entry has (0). ENOMEM. */
+/*
+ * Maps a name to an entry: the name of `replaced`, which has the same hash, or (0) a name that is not in the table yet.
+ * ENOMEM.
+ */
 MUST_CHECK errcode_t name_table_put(struct name_table *table, uint32_t hash, uint32_t replaced, uint32_t entry);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The tree that an image is to hold, whatever it came from. It says nothing of ext4.
+ * A tree of files, from any source, for an image or another destination. It knows nothing about ext4.
  *
- * Order: the children of a directory are a run of nodes sorted by name (bytes, unsigned), and a directory's
- * run is followed by the runs of its subdirectories, in order, each with all below it. So a node's number
- * depends only on the tree, never on the host's order of names.
+ * Order: the children of a directory are a run of nodes sorted by name (bytes, unsigned), and a directory's run is
+ * followed by the runs of its subdirectories, in order, each with everything below it. So node numbers depend only on
+ * the tree, never on the host's order of names.
  */
 #pragma once
 
@@ -19,7 +19,7 @@
 struct contents;
 struct tree_detail;
 
-/* Bytes [start, start + length) of a file hold data; what no segment covers is a hole. */
+/* Bytes [start, start + length) of a file hold data; bytes outside all segments are holes. */
 struct tree_segment {
 	uint64_t start_bytes;
 	uint64_t length_bytes;
@@ -29,11 +29,11 @@ struct tree_segment {
 struct tree_data_map {
 	uint64_t contents; /* tree_contents() */
 	uint32_t count;
-	struct tree_segment segments[]; /* ascending, not touching */
+	struct tree_segment segments[]; /* ascending, never adjacent */
 };
 
 struct tree_xattr {
-	const char *name; /* whole, NUL-terminated */
+	const char *name; /* with its prefix ("user."), NUL-terminated */
 	const void *value;
 	uint32_t value_bytes;
 };
@@ -47,40 +47,48 @@ struct tree_xattr_set {
 
 /* The origin of nodes. The nodes of a merged tree may have several origins. */
 struct tree_origin {
-	const struct contents *contents; /* how contents are read (tree/contents.h); NULL: there are none */
-	void *data;                      /* what that needs; owned */
-	char *path;                      /* of the source, for messages; owned */
-	uint32_t source; /* which of those that were merged (source/sources.h); an archive may have two origins */
+	const struct contents *contents; /* the operations that read contents (tree/contents.h); NULL: there are none */
+	void *data;                      /* the operations' own data; owned */
+	char *path;                      /* the source's path, for messages; owned */
+	uint32_t source; /* the index of the merged source (source/sources.h); an archive may have two origins */
 	/*
-	 * Upper bounds of zeros in its files, if knows_zeros: aligned KiB that are zeros, and further KiB that may be
-	 * a part of a longer run of zeros with a hole or the end of a file in it.
+	 * If knows_zeros, upper bounds for zeros in its files: aligned KiB of zeros, and further KiB that may belong to
+	 * a longer run of zeros that contains a hole or the file's end.
 	 */
 	uint64_t zero_pieces, zero_ends;
 	bool knows_zeros;
-	bool is_host; /* the host itself describes its files: it is to be asked for their flags, too */
+	bool is_host; /* the files are the host's own: the host is asked for their flags, too */
 };
 
 #define TREE_ROOT 0u      /* the root directory's node */
-#define TREE_NO_XATTRS 0u /* set 0 is the empty one */
+#define TREE_NO_XATTRS 0u /* the empty set */
 
 struct tree_node {
-	const char *name; /* name_bytes bytes, of which an encrypted one may hold any, then a NUL; "" for the root */
+	const char *name; /* name_bytes bytes and a NUL; encrypted names may hold any bytes; "" for the root */
 	uint8_t name_bytes;
-	bool is_sparse : 1;    /* data_map is valid */
-	bool is_implied : 1;   /* a directory that the source does not describe itself, only what lies below it: owner,
-	                          mode and so on are made up, and those of another source that has it count */
-	bool has_flags : 1;    /* flags are known; else those of a regular file of the host are still to be read, and
-	                          any other file has none */
-	bool has_lost_acl : 1; /* the source has an NFSv4 ACL, which ext4 cannot store */
-	bool has_lost_xattr : 1; /* or an xattr that tree_xattr_is_kept() does not know */
+	bool is_sparse : 1; /* data_map is valid */
+	/*
+	 * a directory that the source does not describe, only files below it: owner, mode and so on are defaults, which
+	 * another source's values override
+	 */
+	bool is_implied : 1;
+	/*
+	 * flags are known; if not, a host's regular file has flags that are not read yet, and any other file has none
+	 */
+	bool has_flags : 1;
+	bool has_lost_acl : 1;   /* the source has an NFSv4 ACL, which ext4 cannot store */
+	bool has_lost_xattr : 1; /* the source has an xattr that tree_xattr_is_kept() refuses */
 	bool is_casefolded : 1;  /* a directory whose names the source compares without case */
 	uint16_t mode;           /* type and permissions, S_IF* */
-	uint32_t parent;         /* the root is its own */
+	uint32_t parent;         /* the root's parent is the root */
 	uint32_t first_child;    /* directories: children are nodes first_child .. first_child+child_count-1 */
 	uint32_t child_count;
 	uint32_t link_to; /* a hard link: the first node of the same file; any other node: itself */
-	uint32_t links;   /* of the first node: names of this file in the tree; of other names: 0; directories: 2 +
-	                     subdirectories */
+	/*
+	 * link count: in a file's first node, its names in the tree; in nodes of other names, 0; directories: 2 +
+	 * subdirectories
+	 */
+	uint32_t links;
 	uint32_t uid, gid;
 	uint32_t mtime_nanoseconds;
 	uint32_t origin; /* a number in tree->origins */
@@ -104,18 +112,18 @@ struct tree {
 	uint32_t node_count;
 	struct tree_xattr_set *xattr_sets; /* [0] is the empty set */
 	uint32_t xattr_set_count;
-	struct tree_detail *details; /* [0] is that of files that have none; NULL: no file has any */
+	struct tree_detail *details; /* [0] holds the defaults; NULL: no file has details */
 	size_t detail_count, detail_capacity;
 	struct arena memory;         /* names, targets, maps, xattrs */
-	struct tree_origin *origins; /* [0] is the source that was asked for */
+	struct tree_origin *origins; /* [0] is the source that the user named */
 	uint32_t origin_count;
 };
 
 void tree_destroy(struct tree *tree);
 
 /*
- * A further origin; path is copied, data become the tree's (also after a failure). Gives its number in tree->origins.
- * ENOMEM.
+ * Adds an origin. Copies path; the tree owns data from then on, even after a failure. *number: the index in
+ * tree->origins. ENOMEM.
  */
 MUST_CHECK errcode_t tree_add_origin(struct tree *tree, const struct contents *contents, void *data, const char *path,
                                      uint32_t *number);
@@ -131,10 +139,10 @@ static inline bool tree_node_is_link(const struct tree *tree, uint32_t node)
 	return tree->nodes[node].link_to != node;
 }
 
-/* Is an xattr of this name one that a tree has: user.*, trusted.*, security.* and POSIX ACLs? */
+/* Does a tree keep xattrs of this name? It keeps user.*, trusted.*, security.* and POSIX ACLs. */
 bool tree_xattr_is_kept(const char *name);
 
-/* Names are ordered by their bytes, unsigned, and a beginning before what goes on. As memcmp(3). */
+/* Compares names by their bytes, unsigned; a prefix sorts before longer names. Returns what memcmp(3) returns. */
 static inline int tree_name_compare(const char *one, size_t one_bytes, const char *other, size_t other_bytes)
 {
 	int order = memcmp(one, other, one_bytes < other_bytes ? one_bytes : other_bytes);
@@ -142,17 +150,22 @@ static inline int tree_name_compare(const char *one, size_t one_bytes, const cha
 	return order ? order : one_bytes < other_bytes ? -1 : one_bytes > other_bytes;
 }
 
-/* Two struct tree_xattr by name, for qsort(3). */
+/* Compares two struct tree_xattr by name, for qsort(3). */
 int tree_xattr_compare(const void *one, const void *other);
 
-/* The entry of a directory with this name, which need not end in a NUL; TREE_ROOT: the directory has none. */
+/* Returns the entry of a directory by name; TREE_ROOT: there is none. The name needs no NUL. */
 uint32_t tree_find(const struct tree *tree, uint32_t directory, const char *name, size_t bytes);
 
-/* The same among the siblings [start, end), and the first of them that is at or after this name; end: none is. */
+/*
+ * The same among the siblings [start, end); and the first sibling whose name is this name or sorts after it, end if
+ * there is none.
+ */
 uint32_t tree_find_among(const struct tree *tree, uint32_t start, uint32_t end, const char *name, size_t bytes);
 uint32_t tree_first_from(const struct tree *tree, uint32_t start, uint32_t end, const char *name, size_t bytes);
 
-/* The node at a path from the root, which "" is; slashes before and after it are allowed. False: nothing is there. */
+/*
+ * Finds the node at a path from the root; "" is the root. Ignores slashes at both ends. False: there is no such node.
+ */
 bool tree_find_path(const struct tree *tree, const char *path, uint32_t *node);
 
 static inline void tree_set_contents(struct tree_node *node, uint64_t contents)
@@ -161,15 +174,15 @@ static inline void tree_set_contents(struct tree_node *node, uint64_t contents)
 }
 
 /*
- * Lets a regular file, the first of its names, be read wherever it comes to lie: its contents may have been found by
- * its place in the tree. ENOMEM.
+ * Before a regular file is moved: makes its contents readable from anywhere, as its origin may find them by its place
+ * in the tree. node: the file's first name. ENOMEM.
  */
 MUST_CHECK errcode_t tree_fix_contents(struct tree *tree, uint32_t node);
 
-/* Whole paths for messages, of directories that know only their name and their parent. */
+/* Whole paths for messages, from directories that store only their name and their parent. */
 #define ASCEND_ROOT 0u
 
-/* One step up: the directory's own name, and the number of the one that it is in. */
+/* One step up: the directory's own name and its parent's number. */
 struct ascent {
 	const char *name;
 	uint32_t name_bytes;
@@ -179,8 +192,8 @@ struct ascent {
 typedef struct ascent (*ascend_step)(const void *tree, uint32_t directory);
 
 /*
- * root_path, then the names from the root down to `number`, then name if it is not NULL. The caller frees it;
- * NULL: no memory.
+ * Joins root_path, the names from the root down to `number`, and name unless it is NULL. The caller frees it; NULL: no
+ * memory.
  */
 char *path_text(const char *root_path, ascend_step step, const void *tree, uint32_t number, const char *name);
 
@@ -188,16 +201,16 @@ char *path_text(const char *root_path, ascend_step step, const void *tree, uint3
 struct ascent tree_ascend(const void *tree, uint32_t node);
 
 /*
- * The node's whole path as messages show it, beginning with its origin's: "directory/name", "archive: name". The
+ * Returns the node's whole path for messages, with its origin's path first: "directory/name", "archive: name". The
  * caller frees it; NULL: no memory.
  */
 char *tree_path(const struct tree *tree, uint32_t node);
 
 /*
- * As much of a path as messages show, which an archive's author may have made long: without the middle. The caller
- * frees it; NULL: no memory.
+ * Shortens a path for messages by leaving out its middle: an archive's author may have made it long. The caller frees
+ * it; NULL: no memory.
  */
 char *path_shown(const char *path);
 
-/* A path that begins in a directory unless it is absolute. The caller frees it; NULL: no memory. */
+/* Prefixes a path with a directory unless the path is absolute. The caller frees it; NULL: no memory. */
 char *path_from(const char *directory, const char *path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stores equal sets of xattrs once: while many workers find them, in a table; or in a tree that is there, where sets
- * are first added or changed at will, and then equal ones made one.
+ * Stores equal sets of xattrs once. While many workers scan, a table does so. In a finished tree, sets are first added
+ * and changed freely, and then equal ones are merged.
  */
 #pragma once
 
@@ -18,14 +18,14 @@ struct xattr_table_memory {
 };
 
 MUST_CHECK errcode_t xattr_table_create(struct xattr_table **ret);
-/* What comes into it is counted from now on: xattr_table_intern() gives EDQUOT, too. NULL is allowed. */
+/* Counts sets that are added from now on: xattr_table_intern() can return EDQUOT, too. counts may be NULL. */
 void xattr_table_count(struct xattr_table *table, struct source_counts *counts);
 
 void xattr_table_destroy(struct xattr_table *table);
 
 /*
- * The number of the set, for xattr_table_finish(); TREE_NO_XATTRS for an empty one. The list is sorted by
- * name and copied if it is new. Any thread; last belongs to the caller. ENOMEM, EOVERFLOW.
+ * Returns the set's provisional number, which xattr_table_finish() replaces; TREE_NO_XATTRS for an empty set. The list
+ * must be sorted by name; a new one is copied. Any thread; last belongs to the caller. ENOMEM, EOVERFLOW.
  */
 MUST_CHECK errcode_t xattr_table_intern(struct xattr_table *table, const struct tree_xattr *list, uint32_t count,
                                         struct xattr_table_memory *last, uint32_t *number);
@@ -40,13 +40,13 @@ MUST_CHECK errcode_t xattr_table_finish(struct xattr_table *table, struct tree *
 struct tree_xattr *xattr_list_copy(struct arena *memory, const struct tree_xattr *list, size_t count);
 
 /*
- * A further set, which may equal another for the time being: that of `like` with one xattr changed or, if it had none
- * of that name, added. name and value must be in the tree's memory. ENOMEM, EOVERFLOW.
+ * Adds a set, which may equal another until xattr_sets_unify(): the set `like` with one xattr changed or, if it has
+ * none of that name, added. name and value must be in the tree's memory. ENOMEM, EOVERFLOW.
  */
 MUST_CHECK errcode_t xattr_sets_add(struct tree *tree, uint32_t like, const struct tree_xattr *xattr, uint32_t *number);
 
 /*
- * Makes equal sets one, drops those that no node has, and numbers them in the order in which nodes use them, as
+ * Merges equal sets, drops sets that no node uses, and numbers the rest in the order in which nodes use them, as
  * tree/tree.h promises. ENOMEM; the tree can then only be destroyed.
  */
 MUST_CHECK errcode_t xattr_sets_unify(struct tree *tree);

@@ -2,15 +2,16 @@
 /*
  * An allocator that serves libext2fs's own calls on a filesystem.
  *
- * fs->block_map is the truth: libext2fs marks there what its hooks hand out, with descriptors and counters, and
- * programs mark what they like. The allocator's own books follow it. What they have in use is
+ * fs->block_map is the truth: libext2fs marks there the blocks that its hooks hand out and updates descriptors and
+ * counters; programs mark any blocks. The allocator's own bitmaps follow it. They count as in use
  *
- * - what is marked in the map,
- * - what lies in preallocations, which the map does not know: every reader of the map sees it free,
- * - what the last hook handed out, until the caller has marked it, or comes for something else and has not.
+ * - the blocks that are marked in the map,
+ * - the blocks of preallocations, which are free in the map,
+ * - the blocks that the last hook handed out, until the caller has marked them, or makes its next request without
+ *   having marked them.
  *
- * Most changes are reported by libext2fs's other hooks. Those that are not are found where they would do harm: before
- * anything is handed out it is looked up in the map.
+ * libext2fs's other hooks report most changes. The allocator finds the rest where they would do harm: it looks blocks
+ * up in the map before it hands them out.
  */
 #pragma once
 
@@ -23,45 +24,44 @@
 struct attached {
 	struct attached *next;
 	ext2_filsys fs;
-	ext2fs_block_bitmap map; /* that the allocator's books follow; NULL: it has read none yet */
+	ext2fs_block_bitmap map; /* the map that the allocator follows; NULL: it has read none yet */
 	struct ext2mb *mb;
 	struct ext2mb_worker *worker;
 	struct attached_files files;
-	struct ext2mb_extent
-		handed_out; /* by the last hook; count 0: the caller has marked it, or has not and it is back */
-	bool has_frees;     /* to be committed before anything is handed out */
+	struct ext2mb_extent handed_out; /* by the last hook; count 0: the caller has marked it, or it is free again */
+	bool has_frees;                  /* frees must be committed before the next hand-out */
 };
 
 /*
- * Before anything is handed out: loads the bitmap as libext2fs would, settles the last hand-out and makes free what was
- * freed. EXT2MB_ET_BAD_GEOMETRY: the filesystem has another size now. libext2fs's errors in reading.
+ * To be called before each hand-out: loads the bitmap as libext2fs would, settles the last hand-out and commits frees.
+ * EXT2MB_ET_BAD_GEOMETRY: the filesystem's size has changed. Also libext2fs's read errors.
  */
 MUST_CHECK errcode_t attached_prepare(struct attached *attached);
 
-/* Makes the books agree with the map from the cluster of start to that of end - 1. */
+/* Copies the map's state into the allocator, from the cluster of start to that of end - 1. */
 void attached_follow(struct attached *attached, uint64_t start, uint64_t end);
 
 /* The same for the group of a block. */
 void attached_follow_group(struct attached *attached, uint64_t block);
 
-/* What ends there has been marked or freed; no saying where it began. */
+/* A range that ends there has been marked or freed; its start is unknown. */
 void attached_follow_back(struct attached *attached, uint64_t end);
 
 /* One block was marked or freed. */
 void attached_follow_block(struct attached *attached, uint64_t block, bool is_used);
 
 /*
- * A block, or a cluster, near goal (0: anywhere); ctx says for which file, and may be NULL.
+ * Allocates a block, or a cluster, near goal (0: anywhere); ctx says for which file, and may be NULL.
  * EXT2MB_ET_NO_SPACE, ENOMEM.
  */
 MUST_CHECK errcode_t attached_alloc_block(struct attached *attached, uint64_t goal, const struct blk_alloc_ctx *ctx,
                                           uint64_t *block);
 
-/* As ext2fs_new_range() has it, but never more than count. EXT2MB_ET_NO_SPACE, ENOMEM. */
+/* Allocates as ext2fs_new_range() does, but never more than count blocks. EXT2MB_ET_NO_SPACE, ENOMEM. */
 MUST_CHECK errcode_t attached_alloc_range(struct attached *attached, int flags, uint64_t goal, uint64_t count,
                                           struct ext2mb_extent *extent);
 
-/* What was found in the map instead is handed out. */
+/* Notes blocks that the caller found in the map instead as handed out. */
 void attached_alloc_found(struct attached *attached, uint64_t start, uint64_t count);
 
 static inline bool attached_has_handed_out(const struct attached *attached, uint64_t block)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Recounting everything from the bottom. */
+/* Checks all counters, summaries and indexes by recounting them. */
 #pragma once
 
 #include "allocator/core/allocator.h"

@@ -13,7 +13,7 @@ static inline uint64_t max_u64(uint64_t first, uint64_t second)
 	return first > second ? first : second;
 }
 
-/* Most units are powers of two, for which this need not divide: five of these are on the way of every request. */
+/* Most units are powers of two, which need no division: every request rounds five times. */
 static inline uint64_t round_down(uint64_t value, uint64_t unit)
 {
 	return unit & (unit - 1) ? value - value % unit : value & ~(unit - 1);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * One group's free space: its bitmap and, for every order, where a free maximal buddy of exactly that order
- * begins. Every free cluster is covered by exactly one buddy: the largest aligned block that is wholly free,
- * capped at the top order. There are block_bits + 2 orders, so that the top one is a quarter of a full group.
+ * One group's free space: its bitmap and, for every order, a bit at the start of each free maximal buddy of that order.
+ * Exactly one buddy covers each free cluster: the largest aligned block that is entirely free, capped at the top order.
+ * There are block_bits + 2 orders, so a buddy of the top order is a quarter of a full group.
  *
  * Pure and single-threaded: the thread that holds the group's lock may call. Ranges are [start, start + count) in
- * clusters of the group. What is not in range or not in the state that the call wants is the caller's bug.
+ * clusters of the group. A range outside the group, or in the wrong state for the call, is the caller's bug.
  */
 #pragma once
 
@@ -22,12 +22,12 @@ struct buddy {
 	uint32_t free_clusters;
 	uint32_t fragments;     /* maximal runs of free clusters */
 	uint32_t first_free;    /* no cluster before it is free */
-	uint32_t longest;       /* no run has more clusters */
+	uint32_t longest;       /* an upper bound for the length of free runs */
 	uint32_t capacity_bits; /* 8 * block size: a power of two */
 	uint32_t orders;
 	uint32_t present; /* bit k: counters[k] is not 0 */
 	uint32_t counters[BUDDY_MAX_ORDERS];
-	uint64_t *order_bits; /* from order 1 up, one after the other; a set bit is a buddy */
+	uint64_t *order_bits; /* the orders from 1 up, consecutive; a set bit is a buddy */
 	uint64_t bitmap[];    /* as on disk: a set bit is a cluster in use */
 };
 
@@ -37,24 +37,24 @@ size_t buddy_bytes(unsigned int block_bits);
 /* Prepares memory of buddy_bytes(); the caller then fills in bitmap (capacity_bits bits) and calls build. */
 void buddy_init(struct buddy *buddy, unsigned int block_bits, uint32_t clusters);
 
-/* Works everything out from the bitmap, whose bits after the last cluster it sets. */
+/* Computes all other members from the bitmap, and sets the bitmap's bits after the last cluster. */
 void buddy_build(struct buddy *buddy);
 
 /* Takes clusters that are all free. */
 void buddy_alloc(struct buddy *buddy, uint32_t start, uint32_t count);
 
-/* Frees clusters that are all in use. Costs as many steps as there are orders, whatever the count. */
+/* Frees clusters that are all in use. Takes as many steps as there are orders, for any count. */
 void buddy_give(struct buddy *buddy, uint32_t start, uint32_t count);
 
-/* -1: nothing is free. */
+/* -1: no cluster is free. */
 static inline int buddy_largest_order(const struct buddy *buddy)
 {
 	return buddy->present ? 31 - __builtin_clz(buddy->present) : -1;
 }
 
 /*
- * Where a free buddy of the lowest order that is at least `order` begins; with order 0, the first free cluster. False:
- * there is none.
+ * Finds the start of a free buddy of the lowest order that is at least `order`; with order 0, the first free cluster.
+ * False: there is none.
  */
 bool buddy_find_order(const struct buddy *buddy, unsigned int order, uint32_t *start);
 
@@ -71,15 +71,15 @@ static inline uint32_t buddy_next_used(const struct buddy *buddy, uint32_t from,
 }
 
 /*
- * Where the run of free clusters ends that begins at start: the cluster before it is in use, or there is none. Costs as
- * many steps as there are orders, whatever the run's length.
+ * Returns the end of the run of free clusters that begins at start. The cluster before start is in use, or start is 0.
+ * Takes as many steps as there are orders, for any length.
  */
 uint32_t buddy_run_end(const struct buddy *buddy, uint32_t start);
 
 /*
- * Where the first run begins in [from, clusters) that has at least `least` clusters; clusters if there is none: *end is
- * then how long the longest one there may be. A run that `from` lies in counts from there. Only runs are measured that
- * have a buddy as long as one of `least` clusters must have.
+ * Returns the start of the first run in [from, clusters) that has at least `least` clusters, and its end in *end. If
+ * there is none, returns clusters, and *end is an upper bound for the length of runs there. A run that contains `from`
+ * counts from there. Measures only runs with a buddy as long as every run of `least` clusters must contain.
  */
 uint32_t buddy_next_run(const struct buddy *buddy, uint32_t from, uint32_t least, uint32_t *end);
 
@@ -89,5 +89,8 @@ static inline uint32_t buddy_longest_run(unsigned int order)
 	return (4u << order) - 2;
 }
 
-/* Recounts everything from the bitmap; NULL, or what is wrong (a literal). Needs twice buddy_bytes(). */
+/*
+ * Recounts everything from the bitmap. Returns NULL, or a literal that says which counter is wrong. Needs twice
+ * buddy_bytes().
+ */
 const char *buddy_check(const struct buddy *buddy, struct buddy *scratch);

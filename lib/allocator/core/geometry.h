@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A filesystem's sizes and counts once they have been checked. A cluster is addressed by (group, cluster in the
- * group), or by its position: counted from the cluster of first_block through all groups.
+ * A filesystem's sizes and counts, already checked. A cluster has two addresses: (group, cluster in the group), and its
+ * position, which counts clusters from that of first_block through all groups.
  *
- * Within libext2mb, bigalloc is here alone: callers of ext2mb.h speak of blocks, everything inside speaks of clusters,
- * and the functions below turn the one into the other. Without bigalloc cluster_bits is 0.
+ * Within libext2mb, only this header knows bigalloc: callers of ext2mb.h use blocks, the code inside uses clusters, and
+ * the functions below convert them. Without bigalloc cluster_bits is 0.
  */
 #pragma once
 
@@ -33,7 +33,7 @@ static inline uint32_t geometry_group_clusters(const struct geometry *geometry, 
 	return (uint32_t)(geometry->clusters - (uint64_t)group * geometry->clusters_per_group);
 }
 
-/* Clusters of one group that follow each other: of a range, the part that lies in it. */
+/* Contiguous clusters of one group: the part of a range that lies in it. */
 struct group_piece {
 	uint32_t group;
 	uint32_t start;
@@ -50,7 +50,7 @@ static inline struct group_piece geometry_piece(const struct geometry *geometry,
 	return (struct group_piece){ group, start, count < room ? (uint32_t)count : room };
 }
 
-/* So many whole clusters, in blocks, and the other way round; what is left over is dropped. */
+/* Converts clusters to blocks, and blocks to whole clusters, rounding down. */
 static inline uint64_t geometry_to_blocks(const struct geometry *geometry, uint64_t clusters)
 {
 	return clusters << geometry->cluster_bits;
@@ -66,7 +66,7 @@ static inline uint64_t geometry_cluster_blocks(const struct geometry *geometry)
 	return geometry_to_blocks(geometry, 1);
 }
 
-/* The position of the cluster that a block lies in, and the first block of the cluster at a position. */
+/* The position of the cluster that contains a block, and the first block of the cluster at a position. */
 static inline uint64_t geometry_position(const struct geometry *geometry, uint64_t block)
 {
 	return geometry_to_clusters(geometry, block - geometry->first_block);
@@ -88,7 +88,10 @@ static inline uint64_t geometry_block_bytes(const struct geometry *geometry)
 	return UINT64_C(1) << geometry->block_bits;
 }
 
-/* Whether the group is the first of a flex group that is long enough to keep its first one for directories. */
+/*
+ * Whether the group is the first of a flex group, and the flex group is large enough to keep its first group for
+ * directories.
+ */
 static inline bool geometry_is_kept_for_directories(const struct geometry *geometry, uint32_t group)
 {
 	return geometry->flex_groups >= GEOMETRY_LEAST_FLEX && group % geometry->flex_groups == 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A lock of four bytes with try and wait, for critical sections well below a microsecond. It lets a thread
- * that is running have it before one that must be woken, which is what makes it fast when threads outnumber
- * processors, but not for ever: who has been passed over LOCK_PATIENCE times makes all others stand back.
+ * A lock of four bytes with try and wait, for critical sections well below a microsecond. A running thread gets it
+ * before a thread that must be woken, which makes it fast when threads outnumber processors. A thread that has been
+ * passed over LOCK_PATIENCE times becomes impatient, and then all others let it go first.
  */
 #pragma once
 
@@ -15,10 +15,10 @@ struct lock {
 	_Atomic uint32_t word;
 };
 
-#define LOCK_HELD 1u      /* by a thread */
+#define LOCK_HELD 1u      /* a thread holds the lock */
 #define LOCK_SLEEPERS 2u  /* a thread may be asleep */
-#define LOCK_IMPATIENT 4u /* times the number of those for whom all others stand back */
-#define LOCK_PATIENCE 3   /* futile wake-ups before a thread becomes impatient */
+#define LOCK_IMPATIENT 4u /* the unit that counts impatient threads, which go first */
+#define LOCK_PATIENCE 3   /* failed wake-ups before a thread becomes impatient */
 
 /* Never waits. */
 static inline bool lock_try(struct lock *lock)
@@ -38,7 +38,7 @@ static inline bool lock_looks_held(const struct lock *lock)
 
 void lock_wait_slowly(struct lock *lock);
 
-/* How often this thread found a lock held that it had to have. */
+/* How often this thread had to wait for a lock. */
 uint64_t lock_waits_of_thread(void);
 
 static inline void lock_wait(struct lock *lock)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * An ordered set of group numbers that any threads change and search at once, without a lock: a bitmap with
- * summaries, one bit of a level for every word of the level below. It plays the role of the kernel's xarrays.
+ * An ordered set of group numbers that threads change and search concurrently, without a lock. It is a bitmap with
+ * summary levels: one bit for each word of the level below. It replaces the kernel's xarrays.
  *
- * A member's own bit is always exact. Its summaries may for a moment miss a member that another thread is
- * just adding, so a search may pass over it: it is a hint, never the truth. Once all threads have finished
- * what they were doing, no member is missed. (Summary bits that promise what is not there are harmless.)
+ * A member's own bit is always exact. Its summary bits may briefly be missing while another thread adds it, so a search
+ * may pass over it: results are hints. Once all threads have finished their changes, no search misses a member.
+ * (Summary bits above an empty word are harmless.)
  */
 #pragma once
 
@@ -19,7 +19,9 @@
 #define ORDER_SET_LEVELS 6 /* 64^6 is more than 2^32 */
 #define ORDER_SET_NONE UINT32_MAX
 
-/* The summary of all is here, so that a look at many sets, most of them empty, takes one line of the cache for each. */
+/*
+ * The top summary is a member of the struct, so that testing many sets, most of them empty, reads one cache line each.
+ */
 struct order_set {
 	_Alignas(64) _Atomic uint64_t top;
 	_Atomic uint64_t *levels[ORDER_SET_LEVELS]; /* levels[0] holds the members, the last one is top */
@@ -27,17 +29,19 @@ struct order_set {
 	uint32_t size;
 };
 
-/* An empty set for numbers in [0, size), which must stay where it is in memory. ENOMEM. */
+/* Makes an empty set for numbers in [0, size). The struct must not move in memory. ENOMEM. */
 MUST_CHECK errcode_t order_set_create(struct order_set *set, uint32_t size);
 
 /* An empty (zeroed) set is allowed. */
 void order_set_destroy(struct order_set *set);
 
-/* Two threads that change the same number must not do so at once (they hold the group's lock). */
+/* Two threads must not change the same number at the same time (callers hold the group's lock). */
 void order_set_add(struct order_set *set, uint32_t number);
 void order_set_remove(struct order_set *set, uint32_t number);
 
-/* Whether it has no members: what order_set_next() would say of all of it, from the topmost summary alone. */
+/*
+ * Whether the set has no members: what order_set_next() would find in the whole set, read from the top summary alone.
+ */
 static inline bool order_set_is_empty(const struct order_set *set)
 {
 	return !atomic_load_explicit(&set->top, memory_order_relaxed);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The stripe of a RAID: what is a multiple of it in length should begin at a multiple of it, counted in the
- * filesystem's blocks, so that whole stripes are written.
+ * The stripe of a RAID. An extent whose length is a multiple of the stripe should begin at a multiple of it, in
+ * filesystem blocks, so that whole stripes are written.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ struct stripe {
 	bool fits_buddies; /* a buddy that is no shorter than a stripe begins with one */
 };
 
-/* The stripe of so many blocks; none, if the allocator can make no use of it. */
+/* A stripe of this many blocks; none, if the allocator cannot use it. */
 struct stripe stripe_of(uint32_t blocks, const struct geometry *geometry);
 
 static inline bool stripe_divides(const struct stripe *stripe, uint32_t clusters)
@@ -24,7 +24,7 @@ static inline bool stripe_divides(const struct stripe *stripe, uint32_t clusters
 	return stripe->clusters && clusters % stripe->clusters == 0;
 }
 
-/* The first cluster of the group, at or after this one, that begins a stripe. It may lie after the group's end. */
+/* The first cluster of the group, at or after `cluster`, that begins a stripe. It may lie after the group's end. */
 static inline uint32_t stripe_next(const struct stripe *stripe, const struct geometry *geometry, uint32_t group,
                                    uint32_t cluster)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Detects wrong use of a worker, as an error instead of a crash: it is NULL or closed. Debug builds (-DEXT2MB_DEBUG,
- * and with sanitizers) also detect that two threads use one at the same time; other builds do not pay for that.
+ * Detects wrong use of a worker, and returns an error instead of crashing: the worker is NULL or closed. Debug builds
+ * (-DEXT2MB_DEBUG, and with sanitizers) also detect two threads that use one at the same time; other builds avoid that
+ * cost.
  */
 #pragma once
 
 #include "allocator/core/allocator.h"
 
 struct worker_use {
-	struct ext2mb_worker *worker; /* that is to be let go of; NULL: none */
+	struct ext2mb_worker *worker; /* the worker to release; NULL: none */
 	errcode_t error;              /* EXT2MB_ET_BAD_ARGUMENT, EXT2MB_ET_WORKER_BUSY */
 };
 
@@ -33,6 +34,6 @@ static inline void worker_use_end(const struct worker_use *use)
 #endif
 }
 
-/* Until the end of the scope. */
+/* Uses the worker until the end of the scope. */
 #define SCOPE_WORKER_USE(name, worker)                                                                                 \
 	__attribute__((cleanup(worker_use_end))) const struct worker_use name = worker_use_begin(worker)

@@ -20,31 +20,32 @@
 struct fs_state {
 	ext2_filsys fs;
 	struct geometry geometry;
-	bool follows_map;              /* libext2fs's own calls change fs->block_map, which alone tells what is free */
-	bool has_descriptor_checksums; /* only then do the UNINIT flags and itable_unused mean anything */
+	/* libext2fs's own calls change fs->block_map, which alone decides which blocks are free */
+	bool follows_map;
+	bool has_descriptor_checksums; /* only then are the UNINIT flags and itable_unused valid */
 	struct fs_zones zones;
-	uint64_t *suspect;     /* a bit per group whose bitmaps or inode table lie where they cannot be */
+	uint64_t *suspect;     /* a bit per group: its bitmaps or inode table have an impossible place */
 	pthread_mutex_t lock;  /* of fs->io and of fs's bitmaps */
-	struct fs_state *next; /* of those that are open */
-	struct ext2mb *mb;     /* whose state it is, and how it is written back */
+	struct fs_state *next; /* a list of all open ones */
+	struct ext2mb *mb;     /* the allocator that has this state, and the function that writes it back */
 	errcode_t (*sync)(struct ext2mb *mb);
 };
 
 /*
- * EXT2MB_ET_ATTACHED: the handle has one that is open; two would hand out the same blocks. EXT2MB_ET_BAD_GEOMETRY,
- * EXT2MB_ET_NEEDS_RECOVERY, ENOMEM. The filesystem stays the caller's. follows_map: the state is
- * never written back, and block bitmaps are read from fs->block_map, which must have been loaded by then.
+ * EXT2MB_ET_ATTACHED: the handle already has an open one; two would hand out the same blocks. EXT2MB_ET_BAD_GEOMETRY,
+ * EXT2MB_ET_NEEDS_RECOVERY, ENOMEM. The caller keeps the filesystem. follows_map: the state is never written back, and
+ * block bitmaps are read from fs->block_map, which must be loaded before they are read.
  */
 MUST_CHECK errcode_t fs_state_open(struct fs_state *state, ext2_filsys fs, bool follows_map);
 void fs_state_close(struct fs_state *state);
 
 /*
- * Has the allocator of the handle written back, if it has one that keeps what it hands out to itself: state->sync's
- * errors. The thread that has libext2fs's handle, and no other.
+ * Writes the handle's allocator back, if there is one and it does not follow the map. Errors: state->sync's. Only the
+ * thread that uses libext2fs's handle may call this.
  */
 MUST_CHECK errcode_t fs_state_sync_allocator(ext2_filsys fs);
 
-/* What is asked for, in blocks, or with 0 the superblock's stripe width or, if that is of no use, its stride. */
+/* The stripe of `asked` blocks; if asked is 0, the superblock's stripe width or, if that is unusable, its stride. */
 struct stripe fs_state_stripe(const struct fs_state *state, uint32_t asked);
 
 /* The counts in a descriptor. */
@@ -55,7 +56,7 @@ struct group_counts {
 	uint32_t unused_inodes; /* at the end of the inode table, never used */
 };
 
-/* The descriptor's, without I/O. EXT2MB_ET_CORRUPT_GROUP if it is impossible or the group suspect. */
+/* Reads the descriptor's counts, without I/O. EXT2MB_ET_CORRUPT_GROUP: they are impossible, or the group is suspect. */
 MUST_CHECK errcode_t fs_state_counts(const struct fs_state *state, uint32_t group, struct group_counts *counts);
 
 /* Whether the group's block bitmap was never initialised, as its descriptor says. */
@@ -65,8 +66,8 @@ bool fs_state_is_block_uninit(const struct fs_state *state, uint32_t group);
 uint32_t fs_state_hash_name(const struct fs_state *state, const char *name);
 
 /*
- * The group's block bitmap as words, one block of them; those of never-initialised groups are made up without
- * I/O. EXT2MB_ET_CORRUPT_GROUP when it cannot be read or believed. Any thread.
+ * Reads the group's block bitmap, one block, as words; computes that of a BLOCK_UNINIT group without I/O.
+ * EXT2MB_ET_CORRUPT_GROUP: it cannot be read, or contradicts the rest of the filesystem. Any thread.
  */
 MUST_CHECK errcode_t fs_state_read_blocks(struct fs_state *state, uint32_t group, uint64_t *words);
 
@@ -74,22 +75,22 @@ MUST_CHECK errcode_t fs_state_read_blocks(struct fs_state *state, uint32_t group
 MUST_CHECK errcode_t fs_state_read_inodes(struct fs_state *state, uint32_t group, uint64_t *words);
 
 /*
- * The first run of [from, end) that is marked in fs->block_map, or is not: whole clusters. false: there is none. Any
- * thread, while nobody changes the bitmap.
+ * Finds the first run of whole clusters in [from, end) that is marked, or unmarked, in fs->block_map. false: there is
+ * none. Any thread, while no thread changes the bitmap.
  */
 bool fs_state_find_run(struct fs_state *state, bool is_marked, uint64_t from, uint64_t end, uint64_t *start,
                        uint64_t *stop);
 
-/* Whether any block of the range is the filesystem's own. Any thread. */
+/* Whether any block of the range holds the filesystem's own metadata. Any thread. */
 bool fs_state_is_metadata(const struct fs_state *state, uint64_t start, uint64_t count);
 
 /*
- * Writes the bitmaps that are not NULL and fills in what they change in the descriptor, with their checksums. buffer:
- * one block. Single-threaded.
+ * Writes the bitmaps that are not NULL, and updates the descriptor's counts, flags and checksums. buffer: one block.
+ * Single-threaded.
  */
 MUST_CHECK errcode_t fs_state_write_group(struct fs_state *state, uint32_t group, const uint64_t *block_bitmap,
                                           const uint64_t *inode_bitmap, const struct group_counts *counts,
                                           uint8_t *buffer);
 
-/* Makes the superblock's counters the sums of the descriptors', to be written by ext2fs_flush() or _close(). */
+/* Sets the superblock's counters to the sums of the descriptors'; ext2fs_flush() or _close() writes them. */
 void fs_state_write_totals(struct fs_state *state);

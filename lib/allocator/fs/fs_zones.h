@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Where the filesystem's own metadata lies: superblocks, descriptors and the blocks reserved for more of them,
- * bitmaps, inode tables, the multiple mount protection block. None of it may be freed or handed out.
+ * The places of the filesystem's own metadata: superblocks, descriptors and their reserved blocks, bitmaps, inode
+ * tables, the multiple mount protection block. Nothing of it may be freed or allocated.
  */
 #pragma once
 
@@ -26,8 +26,8 @@ struct fs_zones {
 };
 
 /*
- * Finds them all and sets a bit in suspect (one per group) for every group whose bitmaps or inode table lie
- * outside the filesystem or in other metadata. ENOMEM.
+ * Finds all zones, and sets the bit in suspect (one per group) of each group whose bitmaps or inode table lie outside
+ * the filesystem or in other metadata. ENOMEM.
  */
 MUST_CHECK errcode_t fs_zones_find(ext2_filsys fs, const struct geometry *geometry, struct fs_zones *zones,
                                    uint64_t *suspect);
@@ -36,13 +36,13 @@ void fs_zones_free(struct fs_zones *zones);
 /* The index of the first zone that ends after block; count if there is none. Any thread. */
 size_t fs_zones_search(const struct fs_zones *zones, uint64_t block);
 
-/* The clusters of a group that a zone occupies, while one goes from zone to zone. Zero-initialise. */
+/* Iterates over the clusters of a group that zones occupy. Zero-initialise. */
 struct zone_walk {
 	size_t index;
 	uint32_t from;
 	uint32_t end;
 };
 
-/* The next zone; false after the last one. Any thread. */
+/* Advances to the next zone; false after the last one. Any thread. */
 bool fs_zones_next(const struct fs_zones *zones, const struct geometry *geometry, uint32_t group,
                    struct zone_walk *walk);

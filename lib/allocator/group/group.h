@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * One block group: its buddy under its own lock (the truth) and a summary that anyone may read (a hint).
+ * One block group: its buddy under its own lock (the truth), and a summary that any thread may read (a hint).
  *
- * The lock protects everything from `lock` on, but for the bits of group_reserved.h. The summary is published before
- * the lock is released. Its line is not the lock's, so that a look at it does not disturb those who hold or wait for
- * the lock.
+ * The lock protects all members from `lock` on, except the bits of group_reserved.h. A thread publishes the summary
+ * before it releases the lock. The summary has a cache line of its own, so that reading it does not disturb threads
+ * that hold or wait for the lock.
  *
- * The lock is taken by group_lock() and group_try_lock() alone, and released by group_leave() or
- * group_leave_changed(). group_enter() takes it and reads the bitmap.
+ * Only group_lock() and group_try_lock() take the lock, and group_leave() or group_leave_changed() releases it.
+ * group_enter() takes it and reads the bitmap.
  */
 #pragma once
 
@@ -21,22 +21,24 @@
 #include "allocator/group/pending_free.h"
 
 enum group_state {
-	GROUP_UNTOUCHED, /* known from the descriptor only */
+	GROUP_UNTOUCHED, /* only the descriptor has been read */
 	GROUP_LOADED,
-	GROUP_CORRUPT, /* its descriptor, bitmap and the rest disagree: left out */
+	GROUP_CORRUPT, /* its descriptor, bitmap and other metadata contradict each other: the allocator skips it */
 };
 
-/* A hint about a group's free space, readable without its lock, in one word; for a group that has not been read, the
- * best case. */
+/*
+ * A hint about a group's free space in one word, readable without the lock. For a group whose bitmap has not been read,
+ * it is the best case.
+ */
 struct group_summary {
 	uint32_t free_clusters;
 	uint32_t fragments;
 	int largest_order; /* -1: full */
-	int average_order; /* set of its average fragment: [2^(k+1), 2^(k+2)) clusters, 0: [1, 4); -1: full */
+	int average_order; /* k: the average fragment has [2^(k+1), 2^(k+2)) clusters, 0: [1, 4); -1: full */
 	enum group_state state;
 };
 
-/* One more than the number of the highest bit that is set; 0 if none is: the kernel's fls(). */
+/* The kernel's fls(): one more than the number of the highest set bit; 0 if none is set. */
 static inline unsigned int last_set(uint32_t value)
 {
 	return value ? 32 - (unsigned int)__builtin_clz(value) : 0;
@@ -53,7 +55,7 @@ static inline int group_average_order(uint32_t free_clusters, uint32_t fragments
 	return order < (int)orders ? order : (int)orders - 1;
 }
 
-/* How the groups are indexed: by the order of their largest buddy, and by their average fragment. */
+/* The indexes of groups: by the order of the largest buddy, and by the average fragment. */
 enum index_kind {
 	INDEX_LARGEST,
 	INDEX_AVERAGE,
@@ -93,14 +95,16 @@ static inline struct group_summary group_summary_unpack(uint64_t packed)
 	};
 }
 
-/* Whether a run of so many clusters may be free there: it would hold a buddy of more than a quarter of its length. */
+/*
+ * Whether a run of this many clusters may be free there: it would contain a buddy of more than a quarter of its length.
+ */
 static inline bool group_summary_may_have(const struct group_summary *summary, uint32_t clusters)
 {
 	return summary->free_clusters >= clusters && summary->largest_order >= 0 &&
 	       4u << summary->largest_order >= clusters;
 }
 
-/* The inodes, under a lock of their own. The counts are changed under it and read without. */
+/* The group's inodes, under their own lock. Threads change the counts under it and read them without it. */
 struct inode_group {
 	struct lock lock;
 	_Atomic uint32_t free_inodes;
@@ -113,17 +117,21 @@ struct inode_group {
 };
 
 struct group {
-	/* Released and acquired, so that who finds a group full also sees who made it so (see preallocation.h). */
+	/*
+	 * Stored with release and read with acquire order: a thread that finds the group full also sees the move that
+	 * filled it (preallocation.h).
+	 */
 	_Alignas(64) _Atomic uint64_t summary;
 	struct inode_group inodes;
 	_Atomic bool is_counted_corrupt;
-	_Atomic uint32_t longest; /* clusters: no run has more. A hint, from the buddy's */
+	_Atomic uint32_t longest; /* an upper bound for free runs, in clusters. A hint, copied from the buddy */
 
 	_Alignas(64) struct lock lock;
-	uint8_t state;           /* enum group_state */
-	bool is_dirty;           /* differs from the disk */
-	int8_t set[INDEX_KINDS]; /* the set of each kind that the group is in, -1: none; changed only with the set */
-	struct buddy *buddy;     /* once loaded */
+	uint8_t state; /* enum group_state */
+	bool is_dirty; /* its bitmap differs from the disk's */
+	/* the set of each kind that contains the group, -1: none; changes only together with the set */
+	int8_t set[INDEX_KINDS];
+	struct buddy *buddy; /* once loaded */
 	struct pending_free pending;
 	_Atomic uint64_t *_Atomic reserved; /* group_reserved.h; NULL: no preallocation ever lay here */
 };
@@ -155,7 +163,7 @@ static inline uint32_t group_longest(const struct group *group)
 
 struct ext2mb;
 
-/* Sets all groups up from their descriptors, without I/O. ENOMEM. */
+/* Initialises all groups from their descriptors, without I/O. ENOMEM. */
 MUST_CHECK errcode_t group_table_create(struct ext2mb *mb);
 void group_table_destroy(struct ext2mb *mb);
 
@@ -168,22 +176,22 @@ MUST_CHECK errcode_t group_load(struct ext2mb *mb, uint32_t number);
 /* Locks and loads; on error the lock is not held. */
 MUST_CHECK errcode_t group_enter(struct ext2mb *mb, uint32_t number);
 
-/* Publishes the summary, moves the group to the sets where it belongs now, and releases the lock. */
+/* Publishes the summary, moves the group to its new index sets, and releases the lock. */
 void group_leave_changed(struct ext2mb *mb, uint32_t number);
 
-/* With the group's lock held: no run has more clusters, as a look at all of them has shown. */
+/* With the group's lock held: notes the length of the longest run, after a search has measured all of them. */
 void group_note_longest(struct ext2mb *mb, uint32_t number, uint32_t clusters);
 
-/* Releases the lock of a group that was only looked at. */
+/* Releases the lock of a group that was only read. */
 void group_leave(struct ext2mb *mb, uint32_t number);
 
 /* Takes free clusters of a group whose lock is held. */
 void group_alloc(struct ext2mb *mb, uint32_t number, uint32_t start, uint32_t count);
 
 /*
- * Locks all groups of a range of clusters by calling enter for the part in each; once all have let it in, change is
- * called for each, which leaves the group. Else nothing is changed, and the error is returned. This is the only way to
- * hold more than one group's lock; they are taken in ascending order, so this cannot deadlock.
+ * Locks all groups of a range of clusters by calling enter for the range's part in each. If all succeed, it calls
+ * change for each part, which leaves the group. Else it changes nothing and returns the error. Only this function holds
+ * more than one group's lock; it takes them in ascending order, so it cannot deadlock.
  */
 typedef errcode_t (*group_enter_piece)(struct ext2mb *mb, const struct group_piece *piece);
 typedef void (*group_change_piece)(struct ext2mb *mb, const struct group_piece *piece);

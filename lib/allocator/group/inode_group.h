@@ -11,24 +11,23 @@
 MUST_CHECK errcode_t inode_group_load(struct ext2mb *mb, uint32_t number);
 
 /*
- * Locks and loads the group of an inode that is in use; which one it is there. Else the lock is not held:
- * EXT2MB_ET_BAD_RANGE (reserved ones too), EXT2MB_ET_DOUBLE_FREE, EXT2MB_ET_CORRUPT_GROUP, ENOMEM.
+ * Locks and loads the group of an inode that is in use; *index is the inode's index there. After an error the lock is
+ * not held. EXT2MB_ET_BAD_RANGE (also for reserved inodes), EXT2MB_ET_DOUBLE_FREE, EXT2MB_ET_CORRUPT_GROUP, ENOMEM.
  */
 MUST_CHECK errcode_t inode_group_enter(struct ext2mb *mb, ext2_ino_t ino, uint32_t *number, uint32_t *index);
 
 /*
- * With the lock held and the bitmap loaded: takes the first free inode at or after `from` and says which it
- * is; false when there is none.
+ * With the lock held and the bitmap loaded: allocates the first free inode at or after `from`; *index is its index.
+ * False: there is none.
  */
 bool inode_group_alloc(struct ext2mb *mb, uint32_t number, uint32_t from, bool is_directory, uint32_t *index);
 
 /*
- * The same with the first inode of the first free run of so many (a power of two) that begins at a multiple of them;
- * false when there is none.
+ * The same with the first inode of the first aligned run of `run` free inodes (a power of two). False: there is none.
  */
 bool inode_group_alloc_run(struct ext2mb *mb, uint32_t number, uint32_t run, bool is_directory, uint32_t *index);
 
-/* With the lock held and the bitmap loaded: gives back an inode that is in use. */
+/* With the lock held and the bitmap loaded: frees an inode that is in use. */
 void inode_group_give(struct ext2mb *mb, uint32_t number, uint32_t index, bool is_directory);
 
 static inline uint32_t inode_group_free(const struct ext2mb *mb, uint32_t number)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * One group's clusters that were freed but may not be handed out again before the next commit: ascending,
- * disjoint runs; those that touch and were freed in the same transaction are one. The group's lock protects it.
+ * One group's freed clusters, which may not be allocated again before the next commit. They are ascending, disjoint
+ * runs; adjacent ones that were freed in the same transaction are merged. The group's lock protects the list.
  */
 #pragma once
 
@@ -12,19 +12,19 @@
 
 struct ext2mb;
 
-/* How all of that is kept. The first three are called with the group's lock held, in this order. */
+/* The operations on pending frees. Callers hold the group's lock for the first three, and call them in this order. */
 struct pending_operations {
-	/* Whether any cluster of the range is waiting already. */
+	/* Whether any cluster of the range is pending already. */
 	bool (*overlaps)(const struct ext2mb *mb, uint32_t number, uint32_t start, uint32_t count);
 	/* Makes sure that the next addition cannot fail. ENOMEM. */
 	errcode_t (*reserve)(struct ext2mb *mb, uint32_t number);
 	void (*add)(struct ext2mb *mb, uint32_t number, uint32_t start, uint32_t count);
 	/*
-	 * Releases what was added up to the transaction, which has just ended, showing it to the discard function,
-	 * whose first error is returned.
+	 * Releases the clusters added up to transaction tid, which has just ended. Passes them to the discard function,
+	 * and returns its first error.
 	 */
 	errcode_t (*commit)(struct ext2mb *mb, uint32_t tid);
-	/* NULL, or what is wrong with the group's (a literal). No other thread. */
+	/* Returns NULL, or a literal that says which of the group's runs is wrong. No other thread runs. */
 	const char *(*check)(const struct ext2mb *mb, uint32_t number);
 };
 
@@ -43,33 +43,36 @@ struct pending_free {
 
 void pending_free_destroy(struct pending_free *pending);
 
-/* Makes room for one more run, so that the next add cannot fail. ENOMEM. */
+/* Allocates room for one more run, so that the next add cannot fail. ENOMEM. */
 MUST_CHECK errcode_t pending_free_reserve(struct pending_free *pending);
 
-/* Whether any cluster of the range is waiting already. */
+/* Whether any cluster of the range is pending already. */
 bool pending_free_overlaps(const struct pending_free *pending, uint32_t start, uint32_t count);
 
 /*
- * Adds a range that overlaps nothing, merged with both neighbours where they touch before anything is
- * inserted. Room must have been reserved.
+ * Adds a range that overlaps no run. Merges it with adjacent neighbours first, and inserts a run only if there are
+ * none. Room must have been reserved.
  */
 void pending_free_add(struct pending_free *pending, uint32_t start, uint32_t count, uint32_t tid);
 
 /*
- * The first run of transactions up to `tid` that begins at or after `from`, touching ones of different transactions as
- * one; false when there is none.
+ * Finds the first run of transactions up to `tid` that begins at or after `from`; joins adjacent runs of different
+ * transactions. False: there is none.
  */
 bool pending_free_next(const struct pending_free *pending, uint32_t from, uint32_t tid, uint32_t *start,
                        uint32_t *count);
 
-/* NULL, or what is wrong with a run that comes after the previous one (NULL: it is the first): a literal. */
+/*
+ * Checks a run that follows the previous one (NULL: it is the first). Returns NULL, or a literal that says what is
+ * wrong.
+ */
 const char *pending_run_check(const struct pending_run *run, const struct pending_run *previous,
                               const struct buddy *buddy);
 
 typedef void (*pending_free_visit)(void *context, uint32_t start, uint32_t count);
 
 /*
- * Visits and drops, in ascending order, the runs of transactions up to `tid`, touching ones of different transactions
- * as one. Returns how many clusters that were.
+ * Visits and removes the runs of transactions up to `tid`, in ascending order; joins adjacent runs of different
+ * transactions. Returns the number of clusters.
  */
 uint32_t pending_free_release(struct pending_free *pending, uint32_t tid, pending_free_visit visit, void *context);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What an archive is read as. This depends on how the source was named, never on its bytes (but an image of ext4 is
- * told from archives by them: source/image/image_name.h): otherwise the author of an
+ * told from archives by them: source/image/image_recognition.h): otherwise the author of an
  * archive could make it a manifest, whose lines name files of this host, or choose any of libarchive's parsers. Other
  * programs are never run to unpack anything.
  */

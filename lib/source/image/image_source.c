@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #include "image/target.h"
-#include "source/image/image_name.h"
+#include "source/image/image_recognition.h"
 #include "source/image/image_scan.h"
 #include "support/io/same_file.h"
 

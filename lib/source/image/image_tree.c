@@ -61,8 +61,9 @@ static errcode_t refuse_entry(const struct image_scan *scan, uint32_t directory,
 	switch (entry->inode ? entry->inode->refusal : IMAGE_DAMAGED) {
 	case IMAGE_ENCRYPTED:
 		return refuse(scan, directory, entry->name, EINVAL,
-		              "it is encrypted, and its key is not known here: decrypt it, or leave it out with "
-		              "--exclude",
+		              scan->options->left_out ? "it is encrypted, and its key is not known here" :
+		                                        "it is encrypted, and its key is not known here: decrypt it, "
+		                                        "or leave it out with --exclude",
 		              problem);
 	case IMAGE_NO_USERS:
 		return refuse(scan, directory, entry->name, EUCLEAN,

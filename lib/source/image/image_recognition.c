@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/image/image_name.h"
+#include "source/image/image_recognition.h"
 
 #include <endian.h>
 #include <errno.h>
