@@ -41,7 +41,7 @@ struct directory_visitor {
  * Shows all entries. raw: the inode's bytes, of which inode is the view. Unreadable blocks are damage. In strict walks
  * (walker->map.is_strict) blocks that differ from their checksums are damage, too, and so are entries that the kernel
  * would refuse: inode numbers that do not exist, or that are the filesystem's own; names with a 0 or a slash, unless
- * they are encrypted; a . that is not the directory, a second ., and a second ... Encrypted names are bytes, as are
+ * they are encrypted; a `.` that names another directory, a second `.` or `..`. Encrypted names are bytes, as are
  * those with casefold; directories with both have a hash after each name, which is not part of the name.
  */
 void directory_walk(struct directory_walker *walker, uint32_t ino, const void *raw, const struct inode_view *inode,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The user's name of a filesystem: an image, a device, LABEL=, UUID= and so on, or a partition within one of these. */
+/* The name by which the user calls a filesystem: an image, a device, LABEL=, UUID= and so on, or a partition within one
+ * of these. */
 #pragma once
 
 #include <stdbool.h>

@@ -24,7 +24,7 @@ struct volume_xattrs {
  * Reads all xattrs of an inode, without inline data. Leaves out, and reports, damage: entries and values out of
  * bounds, wrong checksums and hashes, invalid ACLs, a name that comes twice (the first one counts, as in the
  * kernel), inodes of values that are invalid or of another size, values above 64 KiB, which no system call reads, and
- * what follows after 16 MiB of values.. Errors:
+ * what follows after 16 MiB of values. Errors:
  * ENOMEM, and errors in reading of the inodes that hold values. One walker, and one list, belong to one thread.
  */
 MUST_CHECK errcode_t volume_xattrs_read(struct map_walker *walker, const struct volume_inode *inode,

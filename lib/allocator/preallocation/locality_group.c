@@ -154,8 +154,8 @@ static errcode_t alloc_room(struct ext2mb_worker *worker, struct locality_group 
 }
 
 /*
- * A file rather begins where all that it may become has room: in what is left of one that was closed, every sixth of
- * perl's files had two extents.
+ * A file had better begin where there is room for all that it may become: in what is left of one that was closed, every
+ * sixth of perl's files had two extents.
  */
 errcode_t locality_group_alloc(struct ext2mb_worker *worker, struct locality_group *pool,
                                const struct small_request *request, struct preallocation *taken)

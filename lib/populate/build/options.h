@@ -19,7 +19,7 @@ enum reflink {
 	REFLINK_NEVER,
 };
 
-/* As many readers as there are at most unless the user says how many. Each takes half a MiB once it has work. */
+/* The most readers there are, unless the user gives a number. Each takes half a MiB once it has work. */
 #define POPULATE_MOST_READERS 64
 
 struct populate_options {

@@ -24,7 +24,7 @@ struct temporary_file {
  */
 MUST_CHECK errcode_t temporary_open(const char *final_path, struct temporary_file *file);
 
-/* Gives it its final name. What had that is gone. */
+/* Gives it its final name. The file that had this name is gone. */
 MUST_CHECK errcode_t temporary_rename(struct temporary_file *file, const char *final_path);
 
 /* Removes it, unless it has its final name, and frees; the descriptor stays open. Does nothing to what is all zeros. */

@@ -39,7 +39,7 @@ extern const struct archive_kind archive_kind_manifest; /* mtree(5), see source/
 /* The kind that a prefix of the source's name says, which is cut off; NULL: no prefix says it. */
 const struct archive_kind *archive_kind_of_prefix(struct source *source);
 
-/* Is the file called as a manifest: NAME.mtree, and what it is packed with after that? */
+/* Does the file have a manifest's name: NAME.mtree, perhaps followed by the ending of its packer? */
 bool archive_kind_is_manifest_name(const char *file);
 
 /* The kind that has to be named and whose archives begin so; NULL: unknown. */

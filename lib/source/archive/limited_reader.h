@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Formats that few use are read by a child process, which has limits of memory and of processor time and writes what it
+ * Rarely used formats are read by a child process, which has limits of memory and of processor time and writes what it
  * reads as a tar archive into a pipe. Their parsers in libarchive can be made to loop (3.6.2: a xar archive whose hard
  * links lead to each other) or to take any memory (an ISO 9660 image of 2575 bytes: 22 GB), and nothing in the same
  * process could end that.

@@ -7,8 +7,9 @@
 #include "source/kind/source_kind.h"
 
 /*
- * Asking takes opening the file. One that has as many blocks as its size needs rarely has holes; but some of the blocks
- * may be preallocated ones, within it, which are holes, or after its end (XFS), in the place of those that holes lack.
+ * To ask, the file must be opened. One that has as many blocks as its size needs rarely has holes; but some of the
+ * blocks may be preallocated ones, within it, which are holes, or after its end (XFS), in the place of those that holes
+ * lack.
  */
 #define DATA_SEGMENTS_SMALL_BYTES 4096u
 

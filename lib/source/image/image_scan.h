@@ -3,7 +3,7 @@
  * The inside of image_source. An image is read in the order in which it lies on its disk, not in that of its names:
  * first all inode tables, each inode with its xattrs and its map (image_inodes.c); then all directories, in the order
  * of their blocks (image_directories.c). Then the names become a tree, beginning at the root (image_tree.c). What is
- * damaged is noted with its inode, and is a failure where a name leads to it: only then its path is known, and files
+ * damaged is noted with its inode, and is a failure where a name leads to it: only then is its path known, and files
  * that are left out may be damaged.
  */
 #pragma once

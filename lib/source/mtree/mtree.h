@@ -60,7 +60,7 @@ struct mtree_entry {
 
 /*
  * Do these first bytes look like a manifest: "#mtree", or a first line, after comments, of a path and keywords? This is
- * for messages and to see that a manifest is not packed: its name makes a source a manifest, never its bytes.
+ * for messages and to see whether a manifest is unpacked: its name makes a source a manifest, never its bytes.
  */
 bool mtree_recognize(const char *bytes, size_t count);
 

@@ -43,8 +43,8 @@ uint8_t *unpacked_store_buffer(struct unpacked_store *store);
 void unpacked_store_give_back(struct unpacked_store *store, uint8_t *buffer);
 
 /*
- * Lets the kernel find memory for a further buffer, so that who asks for one next does not wait for that: of 1299 MiB
- * it took 0.6 s of 2.4 s. False: there are enough.
+ * Lets the kernel find memory for a further buffer, so that the thread that asks for the next one does not wait for
+ * that: of 1299 MiB it took 0.6 s of 2.4 s. False: there are enough.
  */
 bool unpacked_store_prepare(struct unpacked_store *store);
 
