@@ -91,12 +91,18 @@ static bool is_same_group(const struct volume_group *one, const struct volume_gr
 	       one->is_uninitialised == other->is_uninitialised;
 }
 
-/* Compares superblocks and descriptors. */
+/*
+ * A mount, and e2fsck 1.47.2 with -E journal_only, also release orphans and take orphan_present away, which an image
+ * with an orphan file has had since it was mounted. So has_orphans says the same on both sides only without such a
+ * file.
+ */
 static bool compare_volumes(const struct volume *image, const struct volume *replayed)
 {
+	bool has_orphan_file = image->superblock.s_feature_compat & EXT4_FEATURE_COMPAT_ORPHAN_FILE;
+
 	if (image->geometry.end_block != replayed->geometry.end_block || image->inodes != replayed->inodes ||
 	    image->superblock.s_last_orphan != replayed->superblock.s_last_orphan ||
-	    image->has_orphans != replayed->has_orphans) {
+	    (!has_orphan_file && image->has_orphans != replayed->has_orphans)) {
 		puts("the superblock differs");
 		return false;
 	}
