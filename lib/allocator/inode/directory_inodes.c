@@ -118,7 +118,7 @@ static errcode_t alloc_share(struct inode_search *search, const struct share *sh
 
 /*
  * Tries the parent's group or the group of its last subdirectory, and from there on the next group that has a share
- * left. If none has, half a share must do. What remains then is a case for Orlov's rules.
+ * left. If none has, half a share must do. The rest is left to Orlov's rules.
  */
 static errcode_t alloc_with_share(struct inode_search *search, ext2_ino_t parent)
 {

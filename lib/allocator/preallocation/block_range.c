@@ -33,7 +33,7 @@ static enum ext2mb_block_use use_of(const struct ext2mb *mb, uint32_t number, ui
 	return use;
 }
 
-/* Where the run of clusters in this state ends that begins at start; at most `end`. */
+/* Returns the end of the run of clusters in this state that begins at start; at most `end`. */
 static uint32_t end_of(const struct ext2mb *mb, uint32_t number, uint32_t start, uint32_t end,
                        enum ext2mb_block_use use)
 {
