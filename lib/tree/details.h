@@ -6,6 +6,7 @@
 #pragma once
 
 #include "tree/tree.h"
+#include "tree/verity.h"
 
 struct tree_time {
 	int64_t seconds;
@@ -18,6 +19,7 @@ struct tree_detail {
 	uint32_t project;                      /* project id */
 	uint32_t inode_number;                 /* the inode number to keep, in the image being changed; 0: any */
 	uint32_t generation;                   /* i_generation of that inode */
+	const struct tree_verity *verity; /* regular files: in the tree's memory; NULL: not protected by fs-verity */
 	bool is_unloaded; /* a directory of that image whose entries have not been read: child_count is 0 */
 };
 
