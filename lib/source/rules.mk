@@ -28,6 +28,7 @@ source_sources := \
 	lib/source/image/image_recognition.c \
 	lib/source/image/image_source.c \
 	lib/source/image/image_tree.c \
+	lib/source/image/image_verity.c \
 	lib/source/image/image_workers.c \
 	lib/source/kind/links_below.c \
 	lib/source/kind/source_kind.c \
