@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "populate/plan/protection.h"
+#include "populate/build/protection.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
 #include "tree/details.h"

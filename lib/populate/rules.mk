@@ -4,6 +4,7 @@ populate_sources := \
 	lib/populate/build/image_sink.c \
 	lib/populate/build/pack_range.c \
 	lib/populate/build/plan.c \
+	lib/populate/build/protection.c \
 	lib/populate/build/run_writer.c \
 	lib/populate/build/spool_directory.c \
 	lib/populate/data/block_sharing.c \
@@ -26,7 +27,6 @@ populate_sources := \
 	lib/populate/plan/block_placement.c \
 	lib/populate/plan/block_runs.c \
 	lib/populate/plan/inode_numbers.c \
-	lib/populate/plan/protection.c \
 	lib/populate/plan/space_estimate.c \
 	lib/populate/populate.c \
 	lib/populate/protect_tree.c \

@@ -18,6 +18,7 @@ source_sources := \
 	lib/source/host/entry_scan.c \
 	lib/source/host/host_contents.c \
 	lib/source/host/host_flags.c \
+	lib/source/host/host_verity.c \
 	lib/source/host/host_xattrs.c \
 	lib/source/host/large_directory.c \
 	lib/source/host/open_below.c \

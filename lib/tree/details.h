@@ -33,6 +33,12 @@ static inline const struct tree_detail *tree_detail(const struct tree *tree, con
 }
 
 /*
+ * A copy in the tree's memory, with the signature; that of the last detail if it is equal. The digest counts only where
+ * there is one, and so on. One thread at a time. NULL: no memory.
+ */
+const struct tree_verity *tree_keep_verity(struct tree *tree, const struct tree_verity *verity);
+
+/*
  * Returns an index for tree_node.detail, 0 if the detail holds only defaults. The node need not be in the tree yet. All
  * names of a file share one index, and so do successive equal details. So never change a detail: give the node another
  * one. One thread at a time. ENOMEM, EOVERFLOW.

@@ -10,7 +10,7 @@
 #include "populate/data/block_sharing.h"
 #include "populate/data/protect.h"
 #include "populate/metadata/flags.h"
-#include "populate/plan/protection.h"
+#include "populate/build/protection.h"
 #include "tree/contents.h"
 #include "support/bisect.h"
 #include "support/vector.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "populate/plan/protection.h"
+#include "populate/build/protection.h"
 #include "support/vector.h"
 
 #define READ_BYTES ((size_t)1 << 20)

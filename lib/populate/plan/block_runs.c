@@ -3,7 +3,7 @@
 
 #include <sys/stat.h>
 
-#include "populate/plan/protection.h"
+#include "populate/build/protection.h"
 
 static uint64_t round_up_shift(uint64_t bytes, unsigned int bits)
 {

@@ -9,7 +9,7 @@
 #include "populate/metadata/directories.h"
 #include "populate/metadata/xattrs.h"
 #include "populate/plan/block_runs.h"
-#include "populate/plan/protection.h"
+#include "populate/build/protection.h"
 
 /* mke2fs gives lost+found 16 KiB, so that e2fsck need not allocate when it rescues files. */
 #define LOST_FOUND_BYTES 16384u

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "populate/build/spool_directory.h"
-#include "populate/plan/protection.h"
+#include "populate/build/protection.h"
 
 #define PIECE_BYTES ((size_t)64 << 10) /* at least a block of the largest size */
 

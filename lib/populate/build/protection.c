@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "populate/plan/protection.h"
+#include "populate/build/protection.h"
 
 #include <errno.h>
 #include <string.h>
