@@ -27,7 +27,7 @@
 #define HASH_TREE_LEAST_BLOCK_BITS 9
 #define HASH_TREE_MOST_BLOCK_BITS 20
 
-/* What kind of tree it is. */
+/* The kind of a tree. */
 struct hash_tree_form {
 	const struct nettle_hash *hash;
 	unsigned int data_block_bits, hash_block_bits; /* log2 of bytes */
@@ -75,7 +75,7 @@ static inline uint64_t hash_tree_memory_bytes(const struct hash_tree *tree)
 	return tree->blocks ? hash_tree_bytes(tree) : HASH_TREE_MOST_DIGEST_BYTES;
 }
 
-/* Where the hash of a data block is in that memory. The hashes of successive blocks follow each other. */
+/* Returns the offset of a data block's hash in that memory. The hashes of successive blocks follow each other. */
 static inline uint64_t hash_tree_leaf(const struct hash_tree *tree, uint64_t data_block)
 {
 	uint64_t start = tree->level_count ? tree->levels[0].first_block << tree->hash_block_bits : 0;

@@ -71,7 +71,7 @@ static errcode_t read_signature(struct tree *tree, int descriptor, const char *p
 	return error ? problem_set(problem, error, path, "cannot read") : 0;
 }
 
-/* Of a file's names, that of its first one. A file without a signature has none. */
+/* A file's first name decides. A file without a signature stays unsigned. */
 static errcode_t find_signature(struct tree *tree, uint32_t node, const char *folder, struct tree_verity **verity,
                                 struct problem *problem)
 {

@@ -101,7 +101,7 @@ def digests_of(source, paths, block_bytes, options):
 def judge_tree(number, chance, e2populate, make_tree):
     source, image = "random", "random.img"
     run("rm", "-rf", source)
-    run(make_tree, source, f"--seed={number}", "--files=60", "--xattr-bytes=500")
+    run(make_tree, source, f"--seed={number}", "--files=60", "--xattr-bytes=500", "--longest-link=1000")
     files = sorted(regular_files(source))
     chosen = [path for path in files if chance.random() < 1 / 3] or files[:1]
     options = [f"--hash-alg={chance.choice(['sha256', 'sha512'])}"]

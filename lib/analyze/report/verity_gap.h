@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What protects a file by fs-verity begins at the next multiple of 64 KiB after its data (ondisk/verity.h). No data can
- * be in between, so this is no hole that cuts the file in two: it is shown to the counts as if it were not there. Pure.
+ * The hashes of a file that fs-verity protects begin at the next multiple of 64 KiB after its data (ondisk/verity.h).
+ * No data can be in between, so this gap cuts no file in two: the counts see the file as if the gap were not there.
+ * Pure.
  */
 #pragma once
 

@@ -22,7 +22,7 @@ enum reflink {
 /* The most readers there are, unless the user gives a number. Each takes half a MiB once it has work. */
 #define POPULATE_MOST_READERS 64
 
-/* What fs-verity is to protect beside what sources and the manifest say. */
+/* Files that fs-verity is to protect, beside those that sources and the manifest name. */
 struct verity_rules {
 	const struct exclude *patterns; /* regular files that match; NULL: none */
 	struct tree_verity form;        /* how */

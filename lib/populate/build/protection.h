@@ -27,7 +27,7 @@ struct verity_value protection_value(const struct plan *plan, uint32_t node);
 /* The tree of a protected file. salt: lasts as long as the value. */
 struct hash_tree_form protection_form(const struct verity_value *value);
 
-/* Where hashes and descriptor of a protected file are. */
+/* Returns the place of a protected file's hashes and descriptor. */
 struct verity_place protection_place(const struct plan *plan, uint32_t node);
 
 /* Fills in plan->protected_files once all files have been counted. ENOMEM. */

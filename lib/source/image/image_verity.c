@@ -12,16 +12,18 @@ struct collecting {
 	struct image_scan *scan;
 	struct image_worker *worker;
 	uint64_t first_block;
+	uint64_t blocks; /* from there on */
 };
 
 static bool take_record(void *context, const struct map_record *record)
 {
-	const struct collecting *collecting = context;
+	struct collecting *collecting = context;
 	struct image_worker *worker = collecting->worker;
 
 	/* The last one counts, and those before it that the descriptor reaches into. */
 	if (record->logical + record->count <= collecting->first_block)
 		return true;
+	collecting->blocks += record->count;
 	worker->error = source_counts_metadata(collecting->scan->options->counts, sizeof(*record));
 	if (!worker->error)
 		worker->error = vector_reserve(&worker->records, &worker->record_capacity, worker->record_count + 1,
@@ -105,6 +107,20 @@ static errcode_t read_descriptor(const struct volume *volume, const struct image
 	return end < first_block + blocks ? 0 : read_blocks(volume, worker, end - blocks, blocks, bytes);
 }
 
+/* A small image may say that a huge hole is protected, whose hashes would take terabytes. */
+static bool has_room(const struct volume *volume, const struct verity_value *value, uint64_t blocks)
+{
+	const struct hash_tree_form form = {
+		.hash = tree_verity_hash(value->algorithm),
+		.data_block_bits = value->block_bits,
+		.hash_block_bits = value->block_bits,
+	};
+	unsigned int levels;
+	uint64_t hash_blocks = hash_tree_measure(&form, value->data_bytes, &levels);
+
+	return hash_blocks <= blocks << volume->format.block_bits >> value->block_bits;
+}
+
 static errcode_t keep(struct image_scan *scan, struct image_worker *worker, const struct verity_value *value,
                       const uint8_t *signature, const struct tree_verity **ret)
 {
@@ -139,7 +155,7 @@ errcode_t image_read_verity(struct image_scan *scan, struct image_worker *worker
 	const struct volume *volume = scan->volume;
 	uint64_t data_bytes = source->all.value.size_bytes;
 	SCOPE_FREE uint8_t *bytes = NULL;
-	struct collecting collecting = { scan, worker, 0 };
+	struct collecting collecting = { .scan = scan, .worker = worker };
 	struct verity_place place;
 	struct verity_value value;
 	struct map_shape shape;
@@ -157,7 +173,8 @@ errcode_t image_read_verity(struct image_scan *scan, struct image_worker *worker
 		return worker->error;
 	errcode_t error = read_descriptor(volume, worker, place.first_block, &bytes, &descriptor_bytes);
 
-	if (error || !bytes || !verity_decode(bytes, descriptor_bytes, &value) || value.data_bytes != data_bytes)
+	if (error || !bytes || !verity_decode(bytes, descriptor_bytes, &value) || value.data_bytes != data_bytes ||
+	    !has_room(volume, &value, collecting.blocks))
 		return error;
 	return keep(scan, worker, &value, bytes + VERITY_DESCRIPTOR_BYTES, ret);
 }

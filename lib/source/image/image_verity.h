@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What fs-verity has of a file of an image. */
+/* Descriptors of fs-verity in an image. */
 #pragma once
 
 #include "source/image/image_scan.h"
