@@ -18,6 +18,7 @@ unit_tests := \
 	crc32c \
 	details \
 	directory \
+	directory_editor \
 	directory_image \
 	directory_share \
 	directory_source \
@@ -125,6 +126,7 @@ unit_helper_sources := \
 	tests/unit/data_writer.c \
 	tests/unit/directory_names.c \
 	tests/unit/directory_reader.c \
+	tests/unit/edited_directory.c \
 	tests/unit/host_tree.c \
 	tests/unit/image_all.c \
 	tests/unit/image_judge.c \
