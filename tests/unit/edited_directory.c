@@ -319,11 +319,10 @@ void edited_directory_check(struct edited_directory *directory)
 	ondisk_image_check(&directory->image);
 }
 
-void edited_directory_reopen(struct edited_directory *directory)
+void edited_directory_reopen(struct edited_directory *directory, io_manager manager)
 {
 	struct ondisk_image *image = &directory->image;
 
-	ck_assert_ok(
-		ext2fs_open(ondisk_image_path(), EXT2_FLAG_RW | EXT2_FLAG_64BITS, 0, 0, unix_io_manager, &image->fs));
+	ck_assert_ok(ext2fs_open(ondisk_image_path(), EXT2_FLAG_RW | EXT2_FLAG_64BITS, 0, 0, manager, &image->fs));
 	ck_assert_ok(ext2fs_read_bitmaps(image->fs));
 }

@@ -41,5 +41,5 @@ void edited_directory_close_editor(struct edited_directory *directory);
 /* Counts links of the files, and closes the image, which e2fsck must accept. */
 void edited_directory_check(struct edited_directory *directory);
 
-/* Opens it again after that. */
-void edited_directory_reopen(struct edited_directory *directory);
+/* Opens it again after that, with unix_io_manager or another. */
+void edited_directory_reopen(struct edited_directory *directory, io_manager manager);

@@ -12,13 +12,15 @@
 #include <sys/stat.h>
 
 #include "edited_directory.h"
+#include "ext2fs/ext2mb.h"
 #include "mb_image.h"
 #include "unit.h"
 
-#define NO_KERNEL 1u /* the kernel may not mount it */
-#define FOLDED 2u    /* the directory is casefolded */
-#define SCATTERED 4u /* its blocks lie anywhere */
-#define SHORT 8u     /* short names, so that inline data has several */
+#define NO_KERNEL 1u  /* the kernel may not mount it */
+#define FOLDED 2u     /* the directory is casefolded */
+#define SCATTERED 4u  /* its blocks lie anywhere */
+#define SHORT 8u      /* short names, so that inline data has several */
+#define COLLIDING 16u /* many names have one hash */
 
 static const struct wanted_directory {
 	const char *options; /* of mke2fs */
@@ -33,6 +35,7 @@ static const struct wanted_directory {
 	{ "-b 1024 -O large_dir", EXT2_HASH_TEA, EXT2_FLAGS_UNSIGNED_HASH, 2500, 0 },
 	{ "-b 1024 -O ^metadata_csum", EXT2_HASH_LEGACY, EXT2_FLAGS_SIGNED_HASH, 2500, 0 },
 	{ "-b 2048 -O ^64bit", EXT2_HASH_TEA, EXT2_FLAGS_SIGNED_HASH, 2500, 0 },
+	{ "-b 1024", EXT2_HASH_LEGACY, EXT2_FLAGS_SIGNED_HASH, 60, COLLIDING },
 	{ "-b 4096 -O ^filetype,^extent,^64bit", EXT2_HASH_HALF_MD4, EXT2_FLAGS_SIGNED_HASH, 3000, 0 },
 	{ "-b 1024 -O ^dir_index", EXT2_HASH_HALF_MD4, EXT2_FLAGS_SIGNED_HASH, 400, SCATTERED },
 	{ "-b 1024 -O ^dir_index,^filetype,^metadata_csum", EXT2_HASH_HALF_MD4, 0, 400, SHORT },
@@ -110,8 +113,12 @@ static void make_names(struct model *model)
 
 	model->count = model->wanted->names;
 	model->names = calloc(model->count, sizeof(*model->names));
+	if (model->wanted->properties & COLLIDING) {
+		name_set_add_colliding(&set, COLLIDING_IN_THE_MIDDLE);
+		name_set_add_colliding(&set, COLLIDING_AT_THE_END);
+	}
 	if (!(model->wanted->properties & FOLDED))
-		name_set_add_random(&set, &model->random, model->count, 4, is_short ? 16 : 255);
+		name_set_add_random(&set, &model->random, model->count - set.count, 4, is_short ? 16 : 255);
 	for (uint32_t i = 0; i < model->count; i++) {
 		if (model->wanted->properties & FOLDED) {
 			make_folded_name(model, i);
@@ -308,12 +315,105 @@ START_TEST(equal_to_a_list)
 	for (unsigned int round = 0; round < (is_soak() ? 10u : 1u); round++) {
 		for (size_t batch = 0; batch < sizeof(percents) / sizeof(*percents); batch++) {
 			change_batch(&model, percents[batch]);
-			edited_directory_reopen(&model.directory);
+			edited_directory_reopen(&model.directory, unix_io_manager);
 		}
 	}
 	ondisk_image_close(&model.directory.image);
 	ask_kernel(&model);
 	free(model.names);
+}
+END_TEST
+
+/* A name of 255 bytes that no other one begins like. */
+static struct directory_name long_name(char bytes[256], uint32_t number)
+{
+	int written = snprintf(bytes, 256, "..%u..", number);
+
+	memset(bytes + written, 'x', (size_t)(255 - written));
+	return (struct directory_name){ bytes, 255 };
+}
+
+/* Directories as e2populate makes them, full to the last byte, and so large that the index is full, too. */
+static const struct full_directory {
+	const char *options;
+	uint32_t names, shortest, longest;
+	bool is_end; /* the index can have no other name */
+} full[] = {
+	{ "-b 4096", 100000, 4, 40, false },
+	{ "-b 1024", 3 * 123 * 126, 255, 255, true },
+	{ "-b 1024 -O large_dir", 3 * 123 * 126, 255, 255, false },
+};
+
+static void open_in_transaction(struct edited_directory *directory)
+{
+	edited_directory_reopen(directory, ext2mb_transaction_io_manager(0));
+	ck_assert_ok(ext2mb_transaction_begin(directory->image.fs));
+	edited_directory_open_editor(directory);
+}
+
+/* Returns how many blocks were logged. */
+static uint64_t commit(struct edited_directory *directory)
+{
+	struct ext2mb_transaction_info info = { .struct_bytes = sizeof(info) };
+	ext2_filsys fs = directory->image.fs;
+
+	edited_directory_close_editor(directory);
+	ck_assert_ok(ext2mb_transaction_end(fs));
+	ck_assert_ok(ext2mb_transaction_commit(fs));
+	ck_assert_ok(ext2mb_transaction_read_info(fs, &info));
+	printf("# %u blocks were free before; %u are logged\n", (unsigned int)info.direct_blocks,
+	       (unsigned int)info.logged_blocks);
+	return info.logged_blocks;
+}
+
+static void add_one(struct edited_directory *directory, bool is_end)
+{
+	struct directory_editor *editor = directory->editor;
+	struct directory_target target = { directory->files[0], EXT2_FT_REG_FILE };
+	char bytes[256];
+	struct directory_name name = long_name(bytes, 1);
+
+	ck_assert_error(directory_editor_add(editor, name, target), is_end ? EFBIG : 0);
+	struct directory_editor_cost cost = directory_editor_cost(editor);
+
+	if (is_end)
+		ck_assert(!cost.written_blocks && !cost.new_blocks);
+	directory->written_blocks = 0;
+	edited_directory_flush(directory);
+	ck_assert_uint_eq(directory->written_blocks, cost.written_blocks);
+	printf("# of the directory %u blocks are written, %u are new\n", cost.written_blocks, cost.new_blocks);
+}
+
+START_TEST(one_name_of_many_writes_few_blocks)
+{
+	const struct full_directory *large = &full[_i];
+	struct random random = random_start(large->options);
+	struct name_set set = name_set_start();
+	struct edited_directory directory;
+	char bytes[256];
+
+	name_set_add_random(&set, &random, large->names, large->shortest, large->longest);
+	edited_directory_make(&directory, large->options, "64M", EXT2_HASH_HALF_MD4, EXT2_FLAGS_SIGNED_HASH, &random);
+	edited_directory_fill(&directory, &set);
+	edited_directory_check(&directory);
+	open_in_transaction(&directory);
+	add_one(&directory, large->is_end);
+	ck_assert_uint_le(commit(&directory), 8);
+	edited_directory_check(&directory);
+	/* A name less makes room for another one in its leaf. */
+	open_in_transaction(&directory);
+	ck_assert_ok(directory_editor_remove(directory.editor, set.names[5]));
+	ck_assert_ok(directory_editor_add(directory.editor, set.names[5],
+	                                  (struct directory_target){ directory.files[1], EXT2_FT_REG_FILE }));
+	ck_assert_uint_eq(directory_editor_cost(directory.editor).written_blocks, 1);
+	edited_directory_flush(&directory);
+	for (uint32_t number = 2; !large->is_end && number < 500; number++)
+		ck_assert_ok(directory_editor_add(directory.editor, long_name(bytes, number),
+		                                  (struct directory_target){ directory.files[1], EXT2_FT_REG_FILE }));
+	edited_directory_flush(&directory);
+	commit(&directory);
+	edited_directory_check(&directory);
+	name_set_free(&set);
 }
 END_TEST
 
@@ -325,6 +425,7 @@ int main(void)
 	tcase_add_unchecked_fixture(tests, ondisk_image_setup, ondisk_image_teardown);
 	tcase_set_timeout(tests, 600);
 	tcase_add_loop_test(tests, equal_to_a_list, 0, sizeof(wanted) / sizeof(*wanted));
+	tcase_add_loop_test(tests, one_name_of_many_writes_few_blocks, 0, sizeof(full) / sizeof(*full));
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);
 }
