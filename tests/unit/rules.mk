@@ -19,6 +19,7 @@ unit_tests := \
 	details \
 	directory \
 	directory_editor \
+	directory_editor_edges \
 	directory_image \
 	directory_share \
 	directory_source \
@@ -133,6 +134,7 @@ unit_helper_sources := \
 	tests/unit/log_image.c \
 	tests/unit/log_judge.c \
 	tests/unit/mb_image.c \
+	tests/unit/memory_directory.c \
 	tests/unit/ondisk_image.c \
 	tests/unit/scratch.c \
 	tests/unit/space.c \
