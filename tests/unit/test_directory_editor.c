@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "edited_directory.h"
 #include "ext2fs/ext2mb.h"
@@ -324,6 +325,63 @@ START_TEST(equal_to_a_list)
 }
 END_TEST
 
+/* The kernel adds and removes, in an image that is closed; false: it cannot mount it. */
+static bool change_by_kernel(struct model *model, unsigned int percent)
+{
+	const char *mounted = ondisk_image_mount_writable();
+
+	if (!mounted)
+		return false;
+	int root = open(mounted, O_PATH | O_DIRECTORY), directory = openat(root, "dir", O_PATH | O_DIRECTORY);
+
+	for (uint32_t i = 0; i < model->count; i++) {
+		struct model_name *name = &model->names[random_below(&model->random, model->count)];
+		uint32_t file = (uint32_t)random_below(&model->random, EDITED_FILES);
+		bool is_wanted = random_below(&model->random, 100) < percent;
+		char from[16], bytes[257] = "";
+
+		if (is_wanted == name->is_there)
+			continue;
+		memcpy(bytes, name->bytes, name->length);
+		snprintf(from, sizeof(from), "file%u", file);
+		ck_assert_int_eq(is_wanted ? linkat(root, from, directory, bytes, 0) : unlinkat(directory, bytes, 0),
+		                 0);
+		name->is_there = is_wanted;
+		name->ino = model->directory.files[file];
+	}
+	close(directory);
+	close(root);
+	ondisk_image_unmount();
+	return true;
+}
+
+/* Those of the table that are as the kernel usually has them. */
+static const unsigned int by_kernel[] = { 0, 2, 4, 7, 13 };
+
+START_TEST(in_turn_with_the_kernel)
+{
+	struct model model;
+	bool is_mounted = true;
+
+	make_model(&model, &wanted[by_kernel[_i]]);
+	edited_directory_check(&model.directory);
+	for (unsigned int round = 0; is_mounted && round < (is_soak() ? 20u : 2u); round++) {
+		is_mounted = change_by_kernel(&model, round ? 30 : 90);
+		edited_directory_reopen(&model.directory, unix_io_manager);
+		expect_listing(&model);
+		change_batch(&model, round ? 90 : 60);
+	}
+	if (is_mounted)
+		is_mounted = change_by_kernel(&model, 60);
+	edited_directory_reopen(&model.directory, unix_io_manager);
+	expect_listing(&model);
+	edited_directory_check(&model.directory);
+	if (!is_mounted)
+		skip_part("the kernel does not change directories in turn with ours: it cannot mount the image");
+	free(model.names);
+}
+END_TEST
+
 /* A name of 255 bytes that no other one begins like. */
 static struct directory_name long_name(char bytes[256], uint32_t number)
 {
@@ -425,6 +483,7 @@ int main(void)
 	tcase_add_unchecked_fixture(tests, ondisk_image_setup, ondisk_image_teardown);
 	tcase_set_timeout(tests, 600);
 	tcase_add_loop_test(tests, equal_to_a_list, 0, sizeof(wanted) / sizeof(*wanted));
+	tcase_add_loop_test(tests, in_turn_with_the_kernel, 0, sizeof(by_kernel) / sizeof(*by_kernel));
 	tcase_add_loop_test(tests, one_name_of_many_writes_few_blocks, 0, sizeof(full) / sizeof(*full));
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);

@@ -273,6 +273,118 @@ START_TEST(damaged_blocks)
 }
 END_TEST
 
+/* Inline data of a few names, in a room that they may outgrow. */
+static void use_inline(struct random *random, const uint8_t *data, uint32_t bytes, bool may_fail)
+{
+	struct memory_directory directory;
+	struct directory_editor *editor;
+	struct directory_state state;
+	struct file_extent extent;
+	uint32_t ino;
+	char text[32];
+
+	memory_directory_make(&directory, 1024, random_below(random, 2));
+	directory.most_blocks = 4;
+	directory.bytes = calloc(4, 1024);
+	struct directory_editor_options options = memory_directory_options(&directory, &extent);
+
+	options.flags = EXT4_INLINE_DATA_FL;
+	options.extent_count = 0;
+	options.inline_data = data;
+	options.inline_bytes = bytes;
+	options.inline_room_bytes = 160;
+	errcode_t error = directory_editor_open(&options, &editor);
+
+	ck_assert_msg(!error || may_fail, "%s", error_message(error));
+	for (uint32_t number = 0; !error && number < 30; number++) {
+		struct directory_name name = numbered(text, (uint32_t)random_below(random, 15));
+
+		error = directory_editor_add(editor, name, some_file);
+		if (error == EEXIST)
+			error = directory_editor_remove(editor, name);
+		ck_assert_msg(!error || (may_fail && may_be(error)), "%s", error_message(error));
+	}
+	if (!error) {
+		ck_assert_ok(directory_editor_set_parent(editor, 77));
+		ck_assert_ok(directory_editor_parent(editor, &ino));
+		ck_assert_uint_eq(ino, 77);
+		ck_assert_ok(directory_editor_flush(editor, &state));
+		ck_assert(state.is_changed);
+		if (state.flags & EXT4_INLINE_DATA_FL)
+			ck_assert_uint_eq(state.size_bytes, state.inline_bytes);
+		else
+			ck_assert(state.size_bytes == 1024 && state.extent_count == 1 && directory.writes == 1);
+	}
+	if (editor)
+		directory_editor_close(editor);
+	memory_directory_free(&directory);
+}
+
+START_TEST(inline_data_sound_and_damaged)
+{
+	struct random random = random_start("inline");
+
+	for (unsigned int round = 0; round < (is_soak() ? 200000u : 5000u); round++) {
+		struct name_set set = name_set_start();
+		struct ondisk_format format = { .filetype = true };
+
+		name_set_add_random(&set, &random, (uint32_t)random_below(&random, 5), 4, 20);
+		const struct directory_source source = name_set_source(&set);
+		uint32_t bytes = directory_inline_bytes(&source, 160);
+		uint8_t *data = calloc(1, bytes);
+
+		set.ino_count = 800;
+		ck_assert_ok(directory_build_inline(&format, &source, 2, data, bytes));
+		for (unsigned int n = round % 3; n; n--)
+			data[random_below(&random, bytes)] = (uint8_t)random_next(&random);
+		use_inline(&random, data, bytes, round % 3);
+		free(data);
+		name_set_free(&set);
+	}
+}
+END_TEST
+
+/* Equal changes of equal directories give equal bytes; ".." of each form can be changed. */
+START_TEST(the_same_bytes_each_time)
+{
+	uint8_t *first = NULL;
+
+	for (unsigned int round = 0; round < 2; round++) {
+		struct random random = { 7 };
+		struct memory_directory directory;
+		struct directory_editor *editor;
+		struct directory_state state;
+		uint32_t ino;
+		char text[32];
+
+		make_directory(&directory, &random, 1024, true, 500, 600);
+		size_t bytes = (size_t)directory.most_blocks << directory.format.block_bits;
+
+		ck_assert_ok(memory_directory_open(&directory, &editor));
+		for (uint32_t number = 0; number < 1000; number++) {
+			ck_assert_ok(directory_editor_add(editor, numbered(text, number), some_file));
+			if (number % 3 == 0)
+				ck_assert_ok(directory_editor_remove(editor, numbered(text, number)));
+		}
+		ck_assert_ok(directory_editor_parent(editor, &ino));
+		ck_assert_uint_eq(ino, MEMORY_PARENT_INO);
+		ck_assert_ok(directory_editor_set_parent(editor, 77));
+		ck_assert_ok(directory_editor_flush(editor, &state));
+		directory.blocks = (uint32_t)(state.size_bytes >> directory.format.block_bits);
+		directory_editor_close(editor);
+		ck_assert_ok(memory_directory_open(&directory, &editor));
+		ck_assert_ok(directory_editor_parent(editor, &ino));
+		ck_assert_uint_eq(ino, 77);
+		directory_editor_close(editor);
+		if (first)
+			ck_assert_mem_eq(first, directory.bytes, bytes);
+		free(first);
+		first = directory.bytes;
+	}
+	free(first);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("directory_editor_edges");
@@ -285,7 +397,9 @@ int main(void)
 	tcase_add_test(tests, errors_of_reading_last);
 	tcase_add_test(tests, without_blocks_nothing_is_written);
 	tcase_add_test(tests, a_large_linear_directory);
+	tcase_add_test(tests, the_same_bytes_each_time);
 	tcase_add_test(tests, damaged_blocks);
+	tcase_add_test(tests, inline_data_sound_and_damaged);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);
 }
