@@ -100,7 +100,7 @@ struct directory_editor_cost {
 
 struct directory_editor_cost directory_editor_cost(const struct directory_editor *editor);
 
-/* What the inode is to say after a flush. */
+/* The fields of the inode after a flush. */
 struct directory_state {
 	bool is_changed;     /* any of the following differs from what directory_editor_open() was given */
 	bool is_map_changed; /* extents do */
