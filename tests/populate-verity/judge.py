@@ -4,6 +4,8 @@
 #
 #	judge.py bytes IMAGE SOURCE PATH [OPTION...]
 #		the hashes and the descriptor of one file, block by block; the options are those of `fsverity digest`
+#	judge.py damage SEED COUNT E2POPULATE IMAGE PATH...
+#		images with damaged descriptors of these files
 #	judge.py trees SEED COUNT E2POPULATE MAKE_TREE
 #		random trees with a third of their files protected, from directories, archives and images
 import collections
@@ -135,4 +137,26 @@ def judge_trees(seed, count, e2populate, make_tree):
     print("random trees: all digests are fsverity(1)'s" if files >= int(count) else f"only {files} files")
 
 
-{"bytes": judge_bytes, "trees": judge_trees}[sys.argv[1]](*sys.argv[2:])
+def judge_damage(seed, count, e2populate, image, *paths):
+    """Whatever is where a descriptor was, the image is read or refused, or the file is copied without."""
+    chance = random.Random(int(seed))
+    block_bytes = block_bytes_of(image)
+    ends = [max(extents_of(image, path)) for path in paths]
+    for _ in range(int(count)):
+        run("cp", image, "damaged.img")
+        with open("damaged.img", "r+b") as file:
+            for _, physical, blocks, _ in ends:
+                last = (physical + blocks) * block_bytes
+                # The size, or the descriptor, which begins the last block.
+                at = last - 4 if chance.random() < 0.4 else last - block_bytes + chance.randrange(300)
+                file.seek(at)
+                file.write(chance.choice([chance.randbytes(chance.randrange(1, 5)), b"\xff\xff\xff\xff", b"\0\x01\0\0"]))
+        status = subprocess.run([e2populate, "-q", "-d", "damaged.img", "out.img"], stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL).returncode
+        if status not in (0, 1):
+            print(f"exit status {status}")
+            os.rename("damaged.img", "wrong.img")
+    print("damaged descriptors: no crash")
+
+
+{"bytes": judge_bytes, "damage": judge_damage, "trees": judge_trees}[sys.argv[1]](*sys.argv[2:])
