@@ -89,6 +89,7 @@ unit_tests := \
 	processors \
 	progress \
 	quota_file \
+	quota_tree \
 	replay_maps \
 	request_locks \
 	result \
