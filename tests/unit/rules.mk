@@ -64,6 +64,7 @@ unit_tests := \
 	large_directory \
 	layout \
 	lock \
+	map_cut \
 	map_walk \
 	merge \
 	metadata \
@@ -104,6 +105,7 @@ unit_tests := \
 	time_left \
 	trace \
 	transaction \
+	transaction_allocator \
 	transaction_data \
 	transaction_disk \
 	transaction_refused \
