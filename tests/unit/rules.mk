@@ -67,6 +67,7 @@ unit_tests := \
 	large_directory \
 	layout \
 	lock \
+	map_cut \
 	map_walk \
 	merge \
 	metadata \
@@ -92,6 +93,7 @@ unit_tests := \
 	processors \
 	progress \
 	quota_file \
+	quota_tree \
 	replay_maps \
 	request_locks \
 	result \
@@ -106,6 +108,7 @@ unit_tests := \
 	time_left \
 	trace \
 	transaction \
+	transaction_allocator \
 	transaction_data \
 	transaction_disk \
 	transaction_refused \
