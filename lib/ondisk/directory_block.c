@@ -40,6 +40,13 @@ void directory_entry_write(const struct ondisk_format *format, uint8_t *at, uint
 		memcpy(at + sizeof(head), name.name, name.length_bytes);
 }
 
+void directory_entry_write_hashes(uint8_t *at, uint8_t name_length_bytes, struct directory_hashes hashes)
+{
+	const uint32_t words[] = { htole32(hashes.hash), htole32(hashes.minor) };
+
+	memcpy(at + directory_entry_bytes(name_length_bytes), words, sizeof(words));
+}
+
 void directory_block_finish(const struct ondisk_format *format, uint8_t *block, uint32_t last_offset,
                             uint32_t inode_seed)
 {

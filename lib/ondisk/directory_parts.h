@@ -4,10 +4,17 @@
 
 #include "ondisk/directory.h"
 
-/* The least size of an entry: 8 bytes and the name, rounded up to 4. */
+/* The least size of an entry: 8 bytes and the name, rounded up to 4, after which the hashes come where they are stored.
+ */
 static inline uint32_t directory_entry_bytes(uint8_t name_length_bytes)
 {
 	return (8u + name_length_bytes + 3) & ~3u;
+}
+
+static inline uint32_t directory_source_entry_bytes(const struct directory_source *source, uint8_t name_length_bytes)
+{
+	return directory_entry_bytes(name_length_bytes) +
+	       (source->hashes ? (uint32_t)sizeof(struct directory_hashes) : 0);
 }
 
 /* The bytes of a block for entries: all, or all but the checksum's tail. */
@@ -15,6 +22,13 @@ static inline uint32_t directory_block_capacity(const struct ondisk_format *form
 {
 	return format->block_bytes - (format->checksums ? sizeof(struct ext2_dir_entry_tail) : 0);
 }
+
+/* The hashes of an entry, as the directory's index sorts by them: those that it stores, or computed ones. */
+MUST_CHECK errcode_t directory_source_hash(const struct ondisk_format *format, const struct directory_source *source,
+                                           uint32_t entry, struct directory_hashes *hashes);
+
+/* Writes the hashes of an entry of that name, which begins there. */
+void directory_entry_write_hashes(uint8_t *at, uint8_t name_length_bytes, struct directory_hashes hashes);
 
 /* Writes one entry whose record is record_bytes long, a multiple of 4 up to 65536. */
 void directory_entry_write(const struct ondisk_format *format, uint8_t *at, uint32_t record_bytes,
@@ -64,7 +78,7 @@ struct directory_index {
 MUST_CHECK errcode_t directory_index_shape(const struct ondisk_format *format, uint32_t leaf_count,
                                            struct directory_index *index);
 
-/* Writes index->blocks blocks. */
+/* Writes index->blocks blocks. hash_version: EXT2_HASH_*, of either sign. */
 void directory_index_build(const struct ondisk_format *format, const struct directory_index *index,
-                           const struct directory_leaf *leaves, uint32_t leaf_count, uint32_t ino, uint32_t parent_ino,
-                           uint32_t inode_seed, uint8_t *bytes);
+                           const struct directory_leaf *leaves, uint32_t leaf_count, uint8_t hash_version, uint32_t ino,
+                           uint32_t parent_ino, uint32_t inode_seed, uint8_t *bytes);

@@ -147,10 +147,26 @@ bool directory_entries_next(struct directory_cursor *cursor, struct directory_en
 		cursor->offset += record;
 		if (!ino)
 			continue;
-		*entry = (struct directory_entry){ le32toh(ino), (const char *)at + HEADER_BYTES, name_bytes, at[7] };
+		*entry = (struct directory_entry){
+			.ino = le32toh(ino),
+			.name = (const char *)at + HEADER_BYTES,
+			.name_bytes = name_bytes,
+			.file_type = at[7],
+			.record_bytes = (uint32_t)record,
+		};
 		return true;
 	}
 	return false;
+}
+
+const uint8_t *directory_entry_stored_hashes(const struct directory_entry *entry)
+{
+	/* The name's end, rounded up to 4. */
+	const uint32_t offset = (HEADER_BYTES + entry->name_bytes + 3u) & ~3u;
+
+	return offset + DIRECTORY_STORED_HASH_BYTES <= entry->record_bytes ?
+	               (const uint8_t *)entry->name - HEADER_BYTES + offset :
+	               NULL;
 }
 
 /* The offset of count and limit in an htree's index block; 0: not an index block. */
