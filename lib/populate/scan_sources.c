@@ -7,6 +7,7 @@
 
 #include "populate/format/mke2fs.h"
 #include "populate/plan/base_image.h"
+#include "populate/plan/encrypted.h"
 #include "populate/size/projects_wanted.h"
 #include "source/unpack/window_budget.h"
 #include "source/manifest/metadata.h"
@@ -232,6 +233,7 @@ static errcode_t scan_tree(struct scanned *scanned, const struct workplace *work
 		.without_flags = options->without_flags,
 		.asks_for_holes = options->zeros_of_source,
 		.asks_for_times = options->all_times,
+		.takes_encrypted = true,
 		.warnings = &report->warnings,
 		.progress = options->progress,
 		.unpacked = &unpacked,
@@ -264,6 +266,8 @@ static errcode_t scan_tree(struct scanned *scanned, const struct workplace *work
 		error = apply_options(scanned, work);
 	if (!error)
 		error = look_for_lost_found(scanned, work);
+	if (!error)
+		error = encrypted_find(scanned, work);
 	return error ? error :
 	               pool_run(work->pool, node_task_count(scanned->tree), tally_inodes, scanned, work->problem);
 }

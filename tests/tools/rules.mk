@@ -2,6 +2,7 @@
 test_tools := \
 	compare_trees \
 	differing_blocks \
+	encryption \
 	exercise_mount \
 	freed_data \
 	journal_again \

@@ -53,7 +53,7 @@ MUST_CHECK errcode_t filesystem_run(const struct image_file *file, const struct 
                                     const char *const *arguments, const char *action);
 
 /* Sets the features that the tree needs; writes bitmaps, descriptors, and the superblock last; closes. */
-MUST_CHECK errcode_t filesystem_finish(struct filesystem *filesystem, const struct tree *tree, bool in_place,
+MUST_CHECK errcode_t filesystem_finish(struct filesystem *filesystem, const struct scanned *source, bool in_place,
                                        const struct workplace *work);
 
 /*

@@ -13,8 +13,8 @@ struct image_reader {
 	const struct tree *tree;
 	const struct image_origin *origin;
 	const struct image_file *file; /* NULL: it has no data */
-	uint64_t size_bytes;
-	uint8_t *blocks; /* BUFFER_BYTES, for what the journal has; NULL: not needed yet */
+	uint64_t size_bytes;           /* with what fills up the last block of an encrypted one */
+	uint8_t *blocks;               /* BUFFER_BYTES, for what the journal has; NULL: not needed yet */
 };
 
 #define BUFFER_BYTES ((size_t)64 << 10) /* at least a block of the largest size */
@@ -50,7 +50,7 @@ static errcode_t open_file(void *state, uint32_t number, struct problem *problem
 
 	(void)problem;
 	reader->file = (const struct image_file *)(uintptr_t)tree_contents(node);
-	reader->size_bytes = node->size_bytes;
+	reader->size_bytes = tree_stored_bytes(reader->tree, node);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "image/contents.h"
 #include "image/inode_table.h"
+#include "ondisk/xattr.h"
 #include "support/bisect.h"
 #include "support/vector.h"
 #include "tree/details.h"
@@ -72,12 +73,20 @@ static bool is_wanted(const struct volume *volume, uint32_t ino, const struct in
 
 /* --- What is read of an inode beside its own bytes ---------------------------------------------------------------- */
 
-static errcode_t add_xattr(struct image_worker *worker, const struct volume_xattr *item, uint32_t *count, bool *is_lost)
+static errcode_t add_xattr(struct reading *reading, const struct volume_xattr *item, uint32_t *count, bool *is_lost)
 {
-	if (!item->name || !tree_xattr_is_kept(item->name)) {
+	struct image_worker *worker = reading->worker;
+	bool is_context =
+		image_is_encrypted(reading->inode) && item->name && !strcmp(item->name, XATTR_ENCRYPTION_CONTEXT);
+
+	if (reading->scan->options->without_xattrs && !is_context)
+		return 0;
+	if (!is_context && (!item->name || !tree_xattr_is_kept(item->name))) {
 		*is_lost = true;
 		return 0;
 	}
+	if (is_context)
+		image_read_policy(reading->inode, item->value, item->value_bytes);
 	errcode_t error = vector_reserve(&worker->list, &worker->list_capacity, *count + 1ul, sizeof(*worker->list));
 
 	if (!error)
@@ -93,21 +102,30 @@ static errcode_t read_xattrs(struct reading *reading)
 	bool is_lost = false;
 	uint32_t count = 0;
 
-	if (scan->options->without_xattrs)
+	if (scan->options->without_xattrs && !node->is_encrypted)
 		return 0;
 	errcode_t error = volume_xattrs_read(&worker->walker.map, &reading->source, &worker->xattrs);
 
 	for (size_t n = 0; !error && n < worker->xattrs.count; n++)
-		error = add_xattr(worker, &worker->xattrs.items[n], &count, &is_lost);
+		error = add_xattr(reading, &worker->xattrs.items[n], &count, &is_lost);
 	if (error)
 		return error;
+	if (node->is_encrypted && !reading->inode->policy)
+		damage_tell(&worker->damage, reading->source.ino, 0, "context of its encryption");
 	node->has_lost_xattr = is_lost;
 	if (count > 1)
 		qsort(worker->list, count, sizeof(*worker->list), tree_xattr_compare);
 	return xattr_table_intern(scan->xattr_table, worker->list, count, &worker->last_set, &node->xattrs);
 }
 
-/* What Linux can open: a path of 4095 bytes. */
+/* What Linux can open: a path of 4095 bytes, which encryption may make longer by its length, and by filling it up. */
+static bool is_possible_target(const struct reading *reading, const char *target, size_t bytes)
+{
+	return image_is_encrypted(reading->inode) ? image_is_encrypted_target((const uint8_t *)target, bytes) &&
+	                                                    bytes <= PATH_MAX + sizeof(uint16_t) :
+	                                            bytes < PATH_MAX;
+}
+
 static errcode_t read_target(struct reading *reading)
 {
 	struct image_worker *worker = reading->worker;
@@ -117,7 +135,7 @@ static errcode_t read_target(struct reading *reading)
 
 	if (error)
 		return error == EUCLEAN ? 0 : error;
-	if (bytes >= PATH_MAX) {
+	if (!is_possible_target(reading, target, bytes)) {
 		damage_tell(&worker->damage, reading->source.ino, 0, "size of a symlink");
 		return 0;
 	}
@@ -366,7 +384,9 @@ static errcode_t read_detail(struct reading *reading)
 		if (all->has_crtime)
 			detail.crtime = time_of(&all->value.crtime);
 	}
-	if (!detail.project && !scan->options->asks_for_times)
+	if (reading->inode->keeps_number)
+		detail.inode_number = reading->source.ino;
+	if (!detail.project && !detail.inode_number && !scan->options->asks_for_times)
 		return 0;
 	errcode_t error = source_counts_metadata(scan->options->counts, sizeof(detail));
 
@@ -402,6 +422,24 @@ static errcode_t read_type(struct reading *reading)
 	}
 }
 
+/* True: the inode is encrypted, and not to be carried. Only these types ever are; of others the flag means nothing. */
+static bool meets_encryption(struct reading *reading)
+{
+	struct image_inode *inode = reading->inode;
+	const uint16_t type = inode->node.mode & S_IFMT;
+
+	if (!(inode->flags & EXT4_ENCRYPT_FL))
+		return false;
+	if (!reading->scan->options->takes_encrypted)
+		return true;
+	inode->node.is_encrypted = type == S_IFREG || type == S_IFDIR || type == S_IFLNK;
+	reading->worker->met_encrypted = true;
+	/* The kernel stores neither in the other. */
+	if (inode->node.is_encrypted && (inode->flags & EXT4_INLINE_DATA_FL))
+		damage_tell(&reading->worker->damage, inode->ino, 0, "inline data of an encrypted file");
+	return false;
+}
+
 static errcode_t read_inode(struct image_scan *scan, struct image_worker *worker, uint32_t ino, const uint8_t *raw,
                             struct image_inode *inode)
 {
@@ -423,7 +461,7 @@ static errcode_t read_inode(struct image_scan *scan, struct image_worker *worker
 		inode->refusal = IMAGE_NO_USERS;
 	} else if (!inode_checksum_fits(&scan->volume->format, ino, raw)) {
 		damage_tell(&worker->damage, ino, 0, "checksum of an inode");
-	} else if (inode->flags & EXT4_ENCRYPT_FL) {
+	} else if (meets_encryption(&reading)) {
 		inode->refusal = IMAGE_ENCRYPTED;
 	} else {
 		error = read_type(&reading);

@@ -93,6 +93,27 @@ static errcode_t warn_of_losses(const struct image_scan *scan)
 	            "its contents are copied, without the hashes that protect them");
 }
 
+/* Only a tree that may have encrypted files says what they depend on. */
+static errcode_t describe_encryption(const struct image_scan *scan)
+{
+	const struct ext2_super_block *super = &scan->volume->superblock;
+	bool met_encrypted = false;
+
+	for (unsigned int n = 0; n < scan->worker_count; n++)
+		met_encrypted = met_encrypted || scan->workers[n].met_encrypted;
+	if (!met_encrypted)
+		return 0;
+	struct tree_encryption *encryption = arena_alloc(&scan->tree->memory, sizeof(*encryption));
+
+	if (!encryption)
+		return ENOMEM;
+	encryption->block_bytes = scan->volume->format.block_bytes;
+	memcpy(encryption->filesystem_id, super->s_uuid, sizeof(encryption->filesystem_id));
+	memcpy(encryption->salt, super->s_encrypt_pw_salt, sizeof(encryption->salt));
+	scan->tree->origins[0].encryption = encryption;
+	return 0;
+}
+
 static errcode_t read_volume(struct image_scan *scan, struct problem *problem)
 {
 	size_t bytes = scan->worker_count * sizeof(*scan->workers);
@@ -112,6 +133,8 @@ static errcode_t read_volume(struct image_scan *scan, struct problem *problem)
 		error = image_read_directories(scan, problem);
 	if (!error)
 		error = image_make_tree(scan, problem);
+	if (!error)
+		error = describe_encryption(scan);
 	return error ? error : warn_of_losses(scan);
 }
 
