@@ -39,8 +39,8 @@ struct directory_source {
 	 */
 	void (*expect)(const void *context, uint32_t entry, bool is_close);
 	/*
-	 * Of a directory that is both encrypted and casefolded: its entries store their hashes, which only a key can
-	 * compute. NULL: hashes are computed.
+	 * Gives the hashes that entries of an encrypted and casefolded directory store, since only a key can compute
+	 * them. NULL: hashes are computed, and not stored.
 	 */
 	struct directory_hashes (*hashes)(const void *context, uint32_t entry);
 	bool is_casefolded; /* the directory is to carry EXT4_CASEFOLD_FL; needs the format's encoding */

@@ -25,7 +25,7 @@ struct xattr_layout {
 	bool needs_block;        /* the other entries are in a block */
 };
 
-/* What encrypts an inode (name index 9): its policy and a nonce. */
+/* The context of an encrypted inode (name index 9): its policy and a nonce. */
 #define XATTR_ENCRYPTION_CONTEXT "encryption.c"
 
 #define XATTR_MAX_COUNT 64 /* per file; more is E2BIG */

@@ -46,8 +46,8 @@ struct tree_xattr_set {
 };
 
 /*
- * What encrypted files of an origin depend on. They are carried as they are stored, without their key: names, targets
- * of symlinks and contents are ciphertext, and contents are whole blocks.
+ * Encrypted files of an origin are carried as they are stored, without their key: names, targets of symlinks and
+ * contents are ciphertext, and contents are whole blocks. They depend on these values.
  */
 struct tree_encryption {
 	uint32_t block_bytes;      /* to which contents are filled up */
@@ -231,7 +231,7 @@ typedef struct ascent (*ascend_step)(const void *tree, uint32_t directory);
  */
 char *path_text(const char *root_path, ascend_step step, const void *tree, uint32_t number, const char *name);
 
-/* What messages call names that are encrypted. */
+/* Messages show this for each name that is encrypted. */
 #define ENCRYPTED_NAME_TEXT "(encrypted)"
 
 /* One step up from a node of a struct tree. Encrypted names are ENCRYPTED_NAME_TEXT. */

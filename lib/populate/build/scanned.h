@@ -7,7 +7,7 @@
 
 struct base_image;
 
-/* What encrypted files want of the new filesystem (populate/plan/encrypted.h). */
+/* Requirements of encrypted files to the new filesystem (populate/plan/encrypted.h). */
 struct scanned_encrypted {
 	uint32_t first_node;     /* that is encrypted; 0: none is */
 	uint32_t block_bytes;    /* of all of them */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "image/mounts.h"
 #include "image/replayed.h"
 #include "support/bisect.h"
 #include "support/io/whole_io.h"
@@ -191,8 +192,9 @@ static errcode_t check(const struct tree_origin *tree_origin, struct problem *pr
 	const struct image_origin *origin = tree_origin->data;
 	struct stat status;
 
+	/* A file's time tells, but of a device nothing does. */
 	if (!origin->is_changeable)
-		return 0;
+		return mounts_of(origin->file) == MOUNTS_WRITABLE ? contents_changed(tree_origin->path, problem) : 0;
 	if (fstat(origin->volume.descriptor, &status))
 		return problem_set(problem, errno, tree_origin->path, "cannot examine");
 	/* A further name of the image changes its ctime. */

@@ -22,7 +22,7 @@
 #define FLAGS_OF_NUMBERS (FLAG_INODE_AND_BLOCK | FLAG_INODE_OR_BLOCK)
 #define FLAGS_OF_PADDING 0x03u
 
-/* What a context of that version has; 0 bytes: the version is not known. */
+/* The size of a context of each version, and the flags that it may have; 0 bytes: the version is not known. */
 static const struct {
 	uint8_t bytes, flags;
 } versions[] = {

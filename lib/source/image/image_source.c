@@ -56,10 +56,10 @@ static errcode_t check_volume(const struct image_scan *scan, struct problem *pro
 {
 	const struct volume *volume = scan->volume;
 
-	if (volume->is_mounted)
+	if (volume->is_mounted && !volume->is_read_only)
 		return problem_set_reason(problem, EBUSY, scan->name, "cannot read",
-		                          "it is mounted, and may change while it is read: unmount it, or name the "
-		                          "directory that it is mounted on");
+		                          "it is mounted, and may change while it is read: unmount it, mount it "
+		                          "read-only, or name the directory that it is mounted on");
 	return 0;
 }
 
