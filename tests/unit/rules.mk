@@ -18,6 +18,7 @@ unit_tests := \
 	crc32c \
 	details \
 	directory \
+	directory_hashes \
 	directory_image \
 	directory_share \
 	directory_source \
