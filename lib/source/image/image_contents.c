@@ -242,7 +242,7 @@ static const struct contents image_contents = {
 	.begins_in_blocks = true,
 };
 
-errcode_t image_contents_add(struct tree *tree, const char *path, const char *file, uint64_t offset_bytes,
+errcode_t image_contents_add(struct tree *tree, const char *path, const struct image_name *name,
                              struct problem *problem)
 {
 	struct image_origin *origin = calloc(1, sizeof(*origin));
@@ -252,12 +252,13 @@ errcode_t image_contents_add(struct tree *tree, const char *path, const char *fi
 	if (!origin)
 		return ENOMEM;
 	origin->volume.descriptor = -1;
-	origin->file = strdup(file);
+	origin->file = strdup(name->file);
 	errcode_t error = tree_add_origin(tree, &image_contents, origin, path, &number);
 
 	if (error || !origin->file)
 		return ENOMEM;
-	error = volume_open_as_replayed(origin->file, offset_bytes, &origin->volume, problem);
+	error = (name->ignores_journal ? volume_open : volume_open_as_replayed)(origin->file, name->offset_bytes,
+	                                                                        &origin->volume, problem);
 	if (error) {
 		origin->volume.descriptor = -1;
 		return error;

@@ -183,17 +183,17 @@ static errcode_t scan_image(struct source *source, const struct scan_options *op
 		.worker_count = pool_workers(readers),
 		.detail_lock = PTHREAD_MUTEX_INITIALIZER,
 	};
-	SCOPE_FREE char *file = NULL;
-	uint64_t offset_bytes;
-	errcode_t error = image_parse_name(source, &file, &offset_bytes, problem);
+	struct image_name name;
+	errcode_t error = image_parse_name(source, &name, problem);
+	SCOPE_FREE char *file = name.file;
 
 	if (!error)
 		error = check_file(options, file, problem);
 	if (error)
 		return problem_set(problem, error, source->path, "cannot read");
-	error = image_contents_add(tree, source->path, file, offset_bytes, problem);
+	error = image_contents_add(tree, source->path, &name, problem);
 	if (error)
-		return explain(source->path, file, offset_bytes, error, problem);
+		return explain(source->path, file, name.offset_bytes, error, problem);
 	scan.volume = &image_contents_of(tree)->volume;
 	error = check_volume(&scan, problem);
 	if (!error)

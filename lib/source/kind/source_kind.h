@@ -62,7 +62,7 @@ static inline bool scan_is_image(const struct scan_options *options, const struc
 struct source {
 	const struct source_kind *kind;
 	const char *path;                   /* borrowed; "-": standard input, unless it is a directory */
-	size_t file_bytes;                  /* of path, where an image's "?offset=N" follows; 0: all of it */
+	size_t file_bytes;                  /* of path, where "?" and an image's words follow; 0: all of it */
 	const struct archive_kind *archive; /* of which kind, where it is an archive */
 	bool is_checked;                    /* its contents have been; it is opened anew, and must be what it was: */
 	struct file_version version;
