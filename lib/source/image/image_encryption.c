@@ -6,6 +6,7 @@
 #include "source/image/image_scan.h"
 
 #include <endian.h>
+#include <linux/limits.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -47,11 +48,29 @@ void image_read_policy(struct image_inode *inode, const uint8_t *context, uint32
 	inode->keeps_number = context[FLAGS_OFFSET] & FLAGS_OF_NUMBERS;
 }
 
-bool image_is_encrypted_target(const uint8_t *target, size_t bytes)
+bool image_take_encryption(const struct image_scan *scan, struct image_worker *worker, struct image_inode *inode)
+{
+	const uint16_t type = inode->node.mode & S_IFMT;
+
+	if (!(inode->flags & EXT4_ENCRYPT_FL))
+		return true;
+	if (!scan->options->takes_encrypted)
+		return false;
+	/* Only these types ever are; of others the flag means nothing. */
+	inode->node.is_encrypted = type == S_IFREG || type == S_IFDIR || type == S_IFLNK;
+	worker->met_encrypted = true;
+	/* The kernel stores neither in the other. */
+	if (inode->node.is_encrypted && (inode->flags & EXT4_INLINE_DATA_FL))
+		damage_tell(&worker->damage, inode->ino, 0, "inline data of an encrypted file");
+	return true;
+}
+
+bool image_is_encrypted_target(const char *target, size_t bytes)
 {
 	uint16_t length;
 
-	if (bytes <= sizeof(length))
+	/* A path of 4095 bytes is filled up to 4096. */
+	if (bytes <= sizeof(length) || bytes > PATH_MAX + sizeof(length))
 		return false;
 	memcpy(&length, target, sizeof(length));
 	return le16toh(length) == bytes - sizeof(length);

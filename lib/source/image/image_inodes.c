@@ -8,6 +8,7 @@
 #include "image/contents.h"
 #include "image/inode_table.h"
 #include "ondisk/xattr.h"
+#include "source/image/image_verity.h"
 #include "support/bisect.h"
 #include "support/vector.h"
 #include "tree/details.h"
@@ -118,14 +119,7 @@ static errcode_t read_xattrs(struct reading *reading)
 	return xattr_table_intern(scan->xattr_table, worker->list, count, &worker->last_set, &node->xattrs);
 }
 
-/* What Linux can open: a path of 4095 bytes, which encryption may make longer by its length, and by filling it up. */
-static bool is_possible_target(const struct reading *reading, const char *target, size_t bytes)
-{
-	return image_is_encrypted(reading->inode) ? image_is_encrypted_target((const uint8_t *)target, bytes) &&
-	                                                    bytes <= PATH_MAX + sizeof(uint16_t) :
-	                                            bytes < PATH_MAX;
-}
-
+/* What Linux can open: a path of 4095 bytes. */
 static errcode_t read_target(struct reading *reading)
 {
 	struct image_worker *worker = reading->worker;
@@ -135,7 +129,7 @@ static errcode_t read_target(struct reading *reading)
 
 	if (error)
 		return error == EUCLEAN ? 0 : error;
-	if (!is_possible_target(reading, target, bytes)) {
+	if (image_is_encrypted(reading->inode) ? !image_is_encrypted_target(target, bytes) : bytes >= PATH_MAX) {
 		damage_tell(&worker->damage, reading->source.ino, 0, "size of a symlink");
 		return 0;
 	}
@@ -375,6 +369,7 @@ static errcode_t read_detail(struct reading *reading)
 	struct image_scan *scan = reading->scan;
 	const struct inode_decoded *all = &reading->source.all;
 	struct tree_detail detail = { 0 };
+	errcode_t error = 0;
 
 	if (scan->volume->format.project)
 		detail.project = all->value.project;
@@ -386,9 +381,13 @@ static errcode_t read_detail(struct reading *reading)
 	}
 	if (reading->inode->keeps_number)
 		detail.inode_number = reading->source.ino;
-	if (!detail.project && !detail.inode_number && !scan->options->asks_for_times)
-		return 0;
-	errcode_t error = source_counts_metadata(scan->options->counts, sizeof(detail));
+	/* What protects an encrypted file is encrypted with it. */
+	if (S_ISREG(all->value.mode) && (reading->source.view.flags & EXT4_VERITY_FL) &&
+	    !image_is_encrypted(reading->inode))
+		error = image_read_verity(scan, reading->worker, &reading->source, &detail.verity);
+	if (error || (!detail.project && !detail.inode_number && !scan->options->asks_for_times && !detail.verity))
+		return error;
+	error = source_counts_metadata(scan->options->counts, sizeof(detail));
 
 	if (error)
 		return error;
@@ -422,24 +421,6 @@ static errcode_t read_type(struct reading *reading)
 	}
 }
 
-/* True: the inode is encrypted, and not to be carried. Only these types ever are; of others the flag means nothing. */
-static bool meets_encryption(struct reading *reading)
-{
-	struct image_inode *inode = reading->inode;
-	const uint16_t type = inode->node.mode & S_IFMT;
-
-	if (!(inode->flags & EXT4_ENCRYPT_FL))
-		return false;
-	if (!reading->scan->options->takes_encrypted)
-		return true;
-	inode->node.is_encrypted = type == S_IFREG || type == S_IFDIR || type == S_IFLNK;
-	reading->worker->met_encrypted = true;
-	/* The kernel stores neither in the other. */
-	if (inode->node.is_encrypted && (inode->flags & EXT4_INLINE_DATA_FL))
-		damage_tell(&reading->worker->damage, inode->ino, 0, "inline data of an encrypted file");
-	return false;
-}
-
 static errcode_t read_inode(struct image_scan *scan, struct image_worker *worker, uint32_t ino, const uint8_t *raw,
                             struct image_inode *inode)
 {
@@ -461,7 +442,7 @@ static errcode_t read_inode(struct image_scan *scan, struct image_worker *worker
 		inode->refusal = IMAGE_NO_USERS;
 	} else if (!inode_checksum_fits(&scan->volume->format, ino, raw)) {
 		damage_tell(&worker->damage, ino, 0, "checksum of an inode");
-	} else if (meets_encryption(&reading)) {
+	} else if (!image_take_encryption(scan, worker, inode)) {
 		inode->refusal = IMAGE_ENCRYPTED;
 	} else {
 		error = read_type(&reading);

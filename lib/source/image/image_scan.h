@@ -161,8 +161,15 @@ static inline bool image_is_encrypted(const struct image_inode *inode)
  */
 void image_read_policy(struct image_inode *inode, const uint8_t *context, uint32_t bytes);
 
-/* Is it the target of an encrypted symlink: a length, and so many bytes? */
-bool image_is_encrypted_target(const uint8_t *target, size_t bytes);
+/*
+ * Notes whether the inode is encrypted, and what is wrong with that; false: it is, and is not to be carried. Its
+ * context has not been read yet.
+ */
+bool image_take_encryption(const struct image_scan *scan, struct image_worker *worker, struct image_inode *inode);
+
+/* Is it the target of an encrypted symlink: a length, and so many bytes, of which Linux can open what they decrypt to?
+ */
+bool image_is_encrypted_target(const char *target, size_t bytes);
 
 /* Why an inode, which is in use and not refused, cannot have this name, as encryption is concerned; NULL: it can. */
 const char *image_entry_misfit(const struct image_scan *scan, uint32_t directory, const struct image_entry *entry);

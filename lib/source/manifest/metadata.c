@@ -97,9 +97,13 @@ static errcode_t change(struct metadata *metadata, uint32_t number, const struct
 	}
 	if (node->is_encrypted && (entry->given & MTREE_LINK) && S_ISLNK(node->mode))
 		return fail(metadata, entry, EINVAL, "is encrypted, and its target cannot be set without the key");
+	if (node->is_encrypted && (entry->given & MTREE_VERITY))
+		return fail(metadata, entry, EINVAL, "is encrypted, and its hashes cannot be made without the key");
 	node->is_implied = false;
 	errcode_t error = mtree_entry_apply(entry, &metadata->tree->memory, node);
 
+	if (!error)
+		error = mtree_entry_protect(entry, metadata->tree, node);
 	if (!error)
 		error = change_xattrs(metadata, node, entry);
 	return error ? fail(metadata, entry, error, NULL) : 0;
