@@ -306,8 +306,8 @@ static const struct option_row own_rows[] = {
 	  .help = "the directory, the archive (tar, cpio, zip, also compressed; -: standard input; others\n"
 	          "as KIND:FILE: 7z, ar, cab, iso, lha, rar, rpm, warc, xar), the manifest (FILE.mtree,\n"
 	          "mtree:FILE), the OCI image (oci:DIR[:REF]) or the image or device with ext2, ext3 or\n"
-	          "ext4 (image:FILE[?offset=N] where it is not told by itself) to put into the filesystem;\n"
-	          "several are laid over each other, the last one on top" },
+	          "ext4 (image:FILE[?offset=N,noload] where it is not told by itself) to put into the\n"
+	          "filesystem; several are laid over each other, the last one on top" },
 	{ .name = "exclude",
 	  .argument = "PATTERN",
 	  .kind = ARGUMENT_TEXT,

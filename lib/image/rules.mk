@@ -10,6 +10,7 @@ image_sources := \
 	lib/image/journal_scan.c \
 	lib/image/lookup.c \
 	lib/image/map_walk.c \
+	lib/image/mounts.c \
 	lib/image/orphans.c \
 	lib/image/replayed.c \
 	lib/image/sink_access.c \

@@ -17,6 +17,7 @@
 #include "populate/output/android_sparse.h"
 #include "populate/plan/base_image.h"
 #include "populate/plan/block_placement.h"
+#include "populate/plan/encrypted.h"
 #include "populate/plan/inode_numbers.h"
 #include "populate/plan/space_estimate.h"
 #include "populate/protect_tree.h"
@@ -148,7 +149,7 @@ static errcode_t check_filesystem(const struct populating *run)
 		                          "the kernel mounts no filesystem whose orphan file has %" PRIu64
 		                          " blocks, more than %d; -O ^orphan_file makes none",
 		                          room->orphan_blocks, ORPHAN_FILE_MAX_BLOCKS);
-	return 0;
+	return encrypted_check(&run->plan, &run->work);
 }
 
 /* What is known once the size is. */
@@ -405,7 +406,7 @@ static errcode_t seal(struct populating *run)
 	report->free_blocks = ext2mb_free_blocks(run->filesystem.mb);
 	report->free_inodes = ext2mb_free_inodes(run->filesystem.mb);
 	if (!error)
-		error = filesystem_finish(&run->filesystem, run->scanned.tree, run->file.in_place, &run->work);
+		error = filesystem_finish(&run->filesystem, &run->scanned, run->file.in_place, &run->work);
 	filesystem_close(&run->filesystem);
 	return error ? error : filesystem_reset_mmp(&run->filesystem, &run->file, &run->work);
 }

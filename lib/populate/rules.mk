@@ -25,6 +25,7 @@ populate_sources := \
 	lib/populate/plan/base_image.c \
 	lib/populate/plan/block_placement.c \
 	lib/populate/plan/block_runs.c \
+	lib/populate/plan/encrypted.c \
 	lib/populate/plan/inode_numbers.c \
 	lib/populate/plan/space_estimate.c \
 	lib/populate/populate.c \

@@ -8,6 +8,7 @@
 #include "populate/build/spool_directory.h"
 #include "populate/format/mke2fs.h"
 #include "populate/plan/base_image.h"
+#include "populate/plan/encrypted.h"
 #include "populate/protect_tree.h"
 #include "populate/size/projects_wanted.h"
 #include "source/unpack/window_budget.h"
@@ -219,6 +220,7 @@ static errcode_t scan_tree(struct scanned *scanned, const struct workplace *work
 		.without_flags = options->without_flags,
 		.asks_for_holes = options->zeros_of_source,
 		.asks_for_times = options->all_times,
+		.takes_encrypted = true,
 		.warnings = &report->warnings,
 		.progress = options->progress,
 		.unpacked = &unpacked,
@@ -251,6 +253,8 @@ static errcode_t scan_tree(struct scanned *scanned, const struct workplace *work
 		error = apply_options(scanned, work);
 	if (!error)
 		error = look_for_lost_found(scanned, work);
+	if (!error)
+		error = encrypted_find(scanned, work);
 	if (!error)
 		scanned->has_protected = protect_is_wanted(scanned->tree);
 	return error ? error :

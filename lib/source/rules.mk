@@ -25,6 +25,7 @@ source_sources := \
 	lib/source/host/projects.c \
 	lib/source/image/image_contents.c \
 	lib/source/image/image_directories.c \
+	lib/source/image/image_encryption.c \
 	lib/source/image/image_inodes.c \
 	lib/source/image/image_recognition.c \
 	lib/source/image/image_source.c \

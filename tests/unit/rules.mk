@@ -20,6 +20,7 @@ unit_tests := \
 	directory \
 	directory_editor \
 	directory_editor_edges \
+	directory_hashes \
 	directory_image \
 	directory_share \
 	directory_source \
