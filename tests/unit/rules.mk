@@ -45,6 +45,7 @@ unit_tests := \
 	format \
 	free_reserved \
 	free_space \
+	hash_tree \
 	histogram \
 	image_damage \
 	image_hostile \
