@@ -2,6 +2,7 @@
 populate_sources := \
 	lib/populate/build/identity.c \
 	lib/populate/build/image_sink.c \
+	lib/populate/build/leaf_hashes.c \
 	lib/populate/build/pack_range.c \
 	lib/populate/build/plan.c \
 	lib/populate/build/run_writer.c \
@@ -18,6 +19,8 @@ populate_sources := \
 	lib/populate/metadata/usage_by_id.c \
 	lib/populate/metadata/xattrs.c \
 	lib/populate/output/android_sparse.c \
+	lib/populate/output/dm_verity.c \
+	lib/populate/output/dm_verity_tree.c \
 	lib/populate/output/output.c \
 	lib/populate/output/temporary_file.c \
 	lib/populate/plan/base_image.c \

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ondisk/dm_verity.h"
+#include "ondisk/hash_tree.h"
 #include "support/problem.h"
 
 /* In their order; each is also a stage of the progress that is shown. */
@@ -23,6 +25,18 @@ struct populate_source {
 	char *path;
 	uint64_t names;
 	uint64_t data_bytes; /* holes left out; of a file with several names once */
+};
+
+/* The hash tree for dm-verity. Texts are hexadecimal digits. */
+struct populate_dm_verity {
+	const char *algorithm; /* NULL: none was asked for */
+	uint32_t data_block_bytes, hash_block_bytes;
+	uint64_t data_blocks;
+	uint64_t offset_bytes;                               /* of its superblock, in the file that has it */
+	uint64_t bytes;                                      /* of superblock and tree */
+	char root_hash[2 * HASH_TREE_MOST_DIGEST_BYTES + 1]; /* empty with size_only */
+	char salt[2 * DM_VERITY_MOST_SALT_BYTES + 1];
+	char uuid[2 * DM_VERITY_UUID_BYTES + 5];
 };
 
 /* The built image. */
@@ -51,6 +65,7 @@ struct populate_report {
 	bool verified;                   /* asked for, and nothing was found */
 	struct populate_source *sources; /* in their order, each layer of an OCI image by itself; owned */
 	uint32_t source_count;
+	struct populate_dm_verity dm_verity;
 	bool skipped_image; /* the image itself was found in the source and left out */
 	struct warnings warnings;
 };
