@@ -46,13 +46,42 @@ static void hash_block(const struct hash_tree *tree, const void *bytes, size_t c
 	tree->hash->digest(state, tree->hash->digest_size, digest);
 }
 
-static void lay_out(struct hash_tree *tree)
+static uint64_t round_up_shift(uint64_t count, unsigned int bits)
+{
+	return (count >> bits) + !!(count & ((UINT64_C(1) << bits) - 1));
+}
+
+static unsigned int slot_bits_of(const struct nettle_hash *hash)
+{
+	unsigned int bits = 0;
+
+	while (1u << bits < hash->digest_size)
+		bits++;
+	return bits;
+}
+
+uint64_t hash_tree_measure(const struct hash_tree_form *form, uint64_t data_bytes, unsigned int *level_count)
+{
+	unsigned int bits = form->hash_block_bits - slot_bits_of(form->hash);
+	uint64_t blocks = 0;
+
+	*level_count = 0;
+	for (uint64_t below = round_up_shift(data_bytes, form->data_block_bits); below > 1; ++*level_count) {
+		below = round_up_shift(below, bits);
+		blocks += below;
+	}
+	return blocks;
+}
+
+void hash_tree_resize(struct hash_tree *tree, uint64_t data_bytes)
 {
 	unsigned int bits = tree->hash_block_bits - tree->slot_bits;
 	uint64_t first = 0;
 
+	tree->data_blocks = round_up_shift(data_bytes, tree->data_block_bits);
+	tree->level_count = 0;
 	for (uint64_t below = tree->data_blocks; below > 1;) {
-		below = (below >> bits) + !!(below & ((UINT64_C(1) << bits) - 1));
+		below = round_up_shift(below, bits);
 		tree->levels[tree->level_count++].blocks = below;
 	}
 	for (unsigned int level = tree->level_count; level-- > 0;) {
@@ -72,13 +101,11 @@ errcode_t hash_tree_init(struct hash_tree *tree, const struct hash_tree_form *fo
 		.hash = form->hash,
 		.data_block_bits = form->data_block_bits,
 		.hash_block_bits = form->hash_block_bits,
-		.data_blocks = (data_bytes >> form->data_block_bits) + !!(data_bytes & (block_bytes - 1)),
+		.slot_bits = slot_bits_of(form->hash),
 	};
-	while (1u << tree->slot_bits < form->hash->digest_size)
-		tree->slot_bits++;
 	take_salt(tree, form);
 	hash_block(tree, NULL, 0, block_bytes, tree->zero_digest);
-	lay_out(tree);
+	hash_tree_resize(tree, data_bytes);
 	return 0;
 }
 

@@ -27,7 +27,7 @@
 #define HASH_TREE_LEAST_BLOCK_BITS 9
 #define HASH_TREE_MOST_BLOCK_BITS 20
 
-/* What kind of tree it is. */
+/* The kind of a tree. */
 struct hash_tree_form {
 	const struct nettle_hash *hash;
 	unsigned int data_block_bits, hash_block_bits; /* log2 of bytes */
@@ -41,7 +41,7 @@ struct hash_tree_level {
 	uint64_t blocks;
 };
 
-/* Nothing of it changes after hash_tree_init(): all threads can share it. */
+/* Nothing of it changes after hash_tree_init() and hash_tree_resize(): all threads can share it. */
 struct hash_tree {
 	const struct nettle_hash *hash;
 	unsigned int data_block_bits, hash_block_bits;
@@ -54,8 +54,14 @@ struct hash_tree {
 	uint8_t zero_digest[HASH_TREE_MOST_DIGEST_BYTES];     /* of a data block of zeros */
 };
 
-/* Lays out the tree of data_bytes bytes. EINVAL: a hash or a block size that no tree can have. ENOMEM. */
+/* Lays out the tree of data_bytes bytes. EINVAL: a hash or a block size that no tree can have. */
 MUST_CHECK errcode_t hash_tree_init(struct hash_tree *tree, const struct hash_tree_form *form, uint64_t data_bytes);
+
+/* The same tree of other data: neither salt nor zeros are hashed again. */
+void hash_tree_resize(struct hash_tree *tree, uint64_t data_bytes);
+
+/* How many hash blocks a tree of that form has, without its hashes. */
+uint64_t hash_tree_measure(const struct hash_tree_form *form, uint64_t data_bytes, unsigned int *level_count);
 
 /* The size of the tree on disk. */
 static inline uint64_t hash_tree_bytes(const struct hash_tree *tree)
@@ -69,7 +75,7 @@ static inline uint64_t hash_tree_memory_bytes(const struct hash_tree *tree)
 	return tree->blocks ? hash_tree_bytes(tree) : HASH_TREE_MOST_DIGEST_BYTES;
 }
 
-/* Where the hash of a data block is in that memory. The hashes of successive blocks follow each other. */
+/* Returns the offset of a data block's hash in that memory. The hashes of successive blocks follow each other. */
 static inline uint64_t hash_tree_leaf(const struct hash_tree *tree, uint64_t data_block)
 {
 	uint64_t start = tree->level_count ? tree->levels[0].first_block << tree->hash_block_bits : 0;

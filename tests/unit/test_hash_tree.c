@@ -129,6 +129,10 @@ static void check_size(const struct hash_tree_form *form, uint64_t data_bytes)
 		hash_tree_hash_blocks(&tree, level, half, tree.levels[level].blocks - half, memory, again);
 		hash_tree_hash_blocks(&tree, level, 0, half, memory, again);
 	}
+	unsigned int levels;
+
+	ck_assert_uint_eq(hash_tree_measure(form, data_bytes, &levels), tree.blocks);
+	ck_assert_uint_eq(levels, tree.level_count);
 	if (tree.level_count)
 		ck_assert_mem_eq(again, root, form->hash->digest_size);
 	check_tree(form, data, data_bytes, memory, hash_tree_bytes(&tree), root);

@@ -42,6 +42,13 @@ struct dm_verity_options {
 	uint8_t uuid[DM_VERITY_UUID_BYTES];
 };
 
+/* Files that fs-verity is to protect, beside those that sources and the manifest name. */
+struct verity_rules {
+	const struct exclude *patterns; /* regular files that match; NULL: none */
+	struct tree_verity form;        /* how */
+	const char *signatures;         /* a folder with PATH.sig for some of them; NULL: none */
+};
+
 struct populate_options {
 	const char *const *sources; /* what the image is to hold, laid over each other, see source/sources.h */
 	uint32_t source_count;      /* at least 1 */
@@ -85,6 +92,7 @@ struct populate_options {
 	struct owner_map *owners;      /* NULL: owners stay the source's; names in it are resolved */
 	const char *metadata;          /* a manifest for source/manifest/metadata.h; NULL: none */
 	struct dm_verity_options dm_verity;
+	struct verity_rules verity;
 	struct progress *progress; /* may be NULL */
 };
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "ondisk/dm_verity.h"
-#include "ondisk/hash_tree.h"
+#include "ondisk/verity.h"
 #include "support/problem.h"
 
 /* In their order; each is also a stage of the progress that is shown. */
@@ -39,6 +39,13 @@ struct populate_dm_verity {
 	char uuid[2 * DM_VERITY_UUID_BYTES + 5];
 };
 
+/* A file that fs-verity protects. */
+struct populate_protected {
+	char *path; /* from the root, with a slash; owned */
+	uint8_t algorithm, block_bits;
+	uint8_t digest[HASH_TREE_MOST_DIGEST_BYTES];
+};
+
 /* The built image. */
 struct populate_report {
 	uint64_t image_bytes;
@@ -66,6 +73,8 @@ struct populate_report {
 	struct populate_source *sources; /* in their order, each layer of an OCI image by itself; owned */
 	uint32_t source_count;
 	struct populate_dm_verity dm_verity;
+	struct populate_protected *protected_files; /* in the order of the tree; owned */
+	uint64_t protected_count;
 	bool skipped_image; /* the image itself was found in the source and left out */
 	struct warnings warnings;
 };

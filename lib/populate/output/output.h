@@ -86,8 +86,8 @@ MUST_CHECK errcode_t output_renew(struct output *output, int *previous, struct p
 MUST_CHECK errcode_t output_finish(struct output *output, struct problem *problem);
 
 /*
- * The two halves of it: all that can fail before, and the name. Files that belong together are all settled before the first one
- * gets its name.
+ * The two halves of it: all that can fail before, and the name. Files that belong together are all settled before the
+ * first one gets its name.
  */
 MUST_CHECK errcode_t output_settle(struct output *output, struct problem *problem);
 MUST_CHECK errcode_t output_name(struct output *output, struct problem *problem);
