@@ -413,6 +413,7 @@ static errcode_t seal(struct populating *run)
 	report->free_inodes = ext2mb_free_inodes(run->filesystem.mb);
 	if (!error)
 		error = filesystem_finish(&run->filesystem, run->scanned.tree, run->file.in_place, &run->work);
+	filesystem_close(&run->filesystem);
 	if (!error)
 		error = filesystem_reset_mmp(&run->filesystem, &run->file, &run->work);
 	return error ? error : dm_verity_write(&run->verity, &run->work, report);
