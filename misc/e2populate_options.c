@@ -11,6 +11,7 @@
 
 #include <ext2fs/ext2fs.h>
 
+#include "dm_verity_options.h"
 #include "populate/format/mke2fs.h"
 #include "source/sources.h"
 #include "source_limits_option.h"
@@ -518,7 +519,7 @@ static const struct option_row other_mke2fs_rows[] = {
 
 static const struct command_line command_line = {
 	.usage = usage,
-	.tables = { own_rows, mke2fs_options, other_mke2fs_rows },
+	.tables = { own_rows, dm_verity_rows, mke2fs_options, other_mke2fs_rows },
 	.epilogue = epilogue,
 };
 
@@ -651,6 +652,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 		usage_error("-d SOURCE is missing (mke2fs(8) makes empty filesystems)");
 	set_offset(command);
 	set_android_sparse(command);
+	dm_verity_options_check(command);
 	if (is_stand_in(command))
 		command->options.in_place = true;
 	else

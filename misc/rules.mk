@@ -11,6 +11,7 @@ e2extract_sources := \
 	misc/source_limits_option.c \
 	$(tool_sources)
 e2populate_sources := \
+	misc/dm_verity_options.c \
 	misc/e2populate.c \
 	misc/e2populate_options.c \
 	misc/mke2fs_options.c \

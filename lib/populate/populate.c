@@ -15,6 +15,7 @@
 #include "populate/metadata/quota.h"
 #include "populate/metadata/xattrs.h"
 #include "populate/output/android_sparse.h"
+#include "populate/output/dm_verity.h"
 #include "populate/plan/base_image.h"
 #include "populate/plan/block_placement.h"
 #include "populate/plan/encrypted.h"
@@ -59,6 +60,7 @@ struct populating {
 	struct filesystem filesystem;
 	struct image_file file;
 	struct output output;
+	struct dm_verity verity;
 	struct attempt attempt;
 	struct populate_report *report;
 	enum populate_stage stage;
@@ -126,7 +128,7 @@ static errcode_t examine_output(struct populating *run)
 	if (!error && options->android_sparse && run->output.is_device)
 		return problem_set_reason(run->work.problem, EINVAL, options->image, "cannot create",
 		                          "an Android sparse image must be a file");
-	return error;
+	return error ? error : dm_verity_examine(&run->verity, &run->work, &run->output);
 }
 
 /* Filesystems that mke2fs makes but that cannot be used. */
@@ -238,6 +240,9 @@ static errcode_t prepare_attempt(struct populating *run)
 
 	if (!error)
 		error = check_filesystem(run);
+	if (!error)
+		error = dm_verity_lay_out(&run->verity, &run->scanned.identity, &run->attempt.size.room, &run->work,
+		                          run->report);
 	if (error)
 		return error;
 	report_size(run);
@@ -263,6 +268,8 @@ static errcode_t format(struct populating *run)
 	if (!error)
 		error = output_extend(&run->output, run->filesystem.geometry.blocks * run->plan.format.block_bytes,
 		                      run->work.problem);
+	if (!error)
+		error = dm_verity_begin(&run->verity, &run->file, &run->work);
 	return error ? error : output_hide_superblock(&run->output, run->work.problem);
 }
 
@@ -408,7 +415,9 @@ static errcode_t seal(struct populating *run)
 	if (!error)
 		error = filesystem_finish(&run->filesystem, &run->scanned, run->file.in_place, &run->work);
 	filesystem_close(&run->filesystem);
-	return error ? error : filesystem_reset_mmp(&run->filesystem, &run->file, &run->work);
+	if (!error)
+		error = filesystem_reset_mmp(&run->filesystem, &run->file, &run->work);
+	return error ? error : dm_verity_write(&run->verity, &run->work, report);
 }
 
 /* What is done with an image that is whole: verifying it, putting it into another form, and giving it its name. */
@@ -427,7 +436,7 @@ static errcode_t finish(struct populating *run)
 	base_image_close(TAKE(run->scanned.base));
 	if (!error && interrupt_pending())
 		error = EINTR;
-	return error ? error : output_finish(&run->output, run->work.problem);
+	return error ? error : dm_verity_finish(&run->verity, &run->output, &run->work);
 }
 
 static void expect_work(const struct populating *run)
@@ -471,6 +480,7 @@ static void release(struct populating *run)
 {
 
 	release_attempt(run);
+	dm_verity_release(&run->verity);
 	base_image_close(run->scanned.base);
 	free(run->attempt.zeros.runs);
 	tree_destroy(run->scanned.tree);
@@ -502,6 +512,7 @@ errcode_t populate(const struct populate_options *options, struct populate_repor
 		.plan = { .options = options, .source = &run.scanned },
 		.file.image.descriptor = -1,
 		.output.descriptor = -1,
+		.verity.output.descriptor = -1,
 		.attempt.reuses_layout = true,
 		.report = report,
 	};

@@ -28,6 +28,7 @@ unit_tests := \
 	dirty_blocks \
 	discard \
 	disk_time \
+	dm_verity \
 	exclude \
 	ext2mb \
 	ext2mb_aged \

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ondisk/dm_verity.h"
 #include "tree/details.h"
 #include "tree/source_limits.h"
 #include "source/owners/owner_map.h"
@@ -21,6 +22,25 @@ enum reflink {
 
 /* The most readers there are, unless the user gives a number. Each takes half a MiB once it has work. */
 #define POPULATE_MOST_READERS 64
+
+enum dm_verity_algorithm {
+	DM_VERITY_SHA256,
+	DM_VERITY_SHA512,
+};
+
+/* The hash tree that dm-verity checks the filesystem by. */
+struct dm_verity_options {
+	const char *target;         /* the file for it; NULL: none is made */
+	bool is_appended;           /* it follows the filesystem instead */
+	const char *root_hash_path; /* a file for the root hash; NULL: none */
+	enum dm_verity_algorithm algorithm;
+	uint32_t data_block_bytes; /* powers of two; 0: 4096, or the filesystem's if those are smaller */
+	uint32_t hash_block_bytes; /* 0: 4096 */
+	bool has_salt, has_uuid;   /* those that follow are given; else they are derived */
+	uint32_t salt_bytes;
+	uint8_t salt[DM_VERITY_MOST_SALT_BYTES];
+	uint8_t uuid[DM_VERITY_UUID_BYTES];
+};
 
 /* Files that fs-verity is to protect, beside those that sources and the manifest name. */
 struct verity_rules {
@@ -71,6 +91,7 @@ struct populate_options {
 	enum reflink reflink;          /* other than REFLINK_NEVER only with zeros_of_source */
 	struct owner_map *owners;      /* NULL: owners stay the source's; names in it are resolved */
 	const char *metadata;          /* a manifest for source/manifest/metadata.h; NULL: none */
+	struct dm_verity_options dm_verity;
 	struct verity_rules verity;
 	struct progress *progress; /* may be NULL */
 };
