@@ -148,6 +148,8 @@ static void report_print(const char *image, const struct populate_report *report
 		       (double)report->data_extents / (double)report->regular_files);
 	if (report->flagged_files)
 		printf("%" PRIu64 " files have file flags\n", report->flagged_files);
+	if (report->labelled)
+		printf("%" PRIu64 " files have SELinux labels\n", report->labelled);
 	if (report->shared_bytes)
 		printf("%s of data share blocks with the source\n", units_bytes(report->shared_bytes).text);
 	if (report->zero_blocks)
@@ -174,6 +176,8 @@ static void write_content(struct json *json, const struct populate_options *opti
 	json_open_object(json, "content");
 	json_counts(json, { "names", report->names }, { "inodes", report->inodes },
 	            { "data_bytes", report->data_bytes });
+	if (options->labels.file_contexts)
+		json_unsigned(json, "labelled_files", report->labelled);
 	/* The rest is known once everything has been read and written. */
 	if (!options->size_only) {
 		json_counts(json, { "files_with_data", report->regular_files }, { "data_blocks", report->data_blocks },

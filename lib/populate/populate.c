@@ -12,6 +12,7 @@
 #include "populate/format/filesystem.h"
 #include "populate/metadata/directories.h"
 #include "populate/metadata/inodes.h"
+#include "populate/metadata/lost_found.h"
 #include "populate/metadata/quota.h"
 #include "populate/metadata/xattrs.h"
 #include "populate/output/android_sparse.h"
@@ -396,6 +397,8 @@ static errcode_t seal(struct populating *run)
 		error = directories_write(&run->plan, sink, &run->work);
 	if (!error)
 		error = inodes_write(&run->plan, &run->filesystem, sink, &run->work, &usage, report);
+	if (!error)
+		error = lost_found_write(&run->plan, &run->filesystem, sink, &run->work);
 	if (!error)
 		error = quota_write(&run->plan, &run->filesystem, sink, &run->work, &usage);
 	quota_usage_free(&usage);

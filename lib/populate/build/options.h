@@ -7,6 +7,7 @@
 
 #include "tree/details.h"
 #include "tree/source_limits.h"
+#include "source/labels/labels.h"
 #include "source/owners/owner_map.h"
 #include "source/sources.h"
 #include "tree/exclude.h"
@@ -64,6 +65,7 @@ struct populate_options {
 	enum reflink reflink;          /* other than REFLINK_NEVER only with zeros_of_source */
 	struct owner_map *owners;      /* NULL: owners stay the source's; names in it are resolved */
 	const char *metadata;          /* a manifest for source/manifest/metadata.h; NULL: none */
+	struct label_options labels;   /* SELinux's */
 	struct progress *progress;     /* may be NULL */
 };
 

@@ -40,6 +40,7 @@ struct populate_report {
 	uint64_t data_blocks;   /* of regular files */
 	uint64_t data_extents;
 	uint64_t flagged_files; /* of any type, that have file flags */
+	uint64_t labelled;      /* files that have an SELinux label; counted only where rules are given */
 	uint64_t zero_blocks;   /* found to hold only zeros and made holes */
 	uint64_t shared_bytes;  /* of data_bytes, in blocks that the image shares with files of the source */
 	uint64_t free_blocks;   /* the reserved ones too; with size_only: at least */
