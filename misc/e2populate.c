@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analyze/forms/form_delta.h"
 #include "e2populate_options.h"
 #include "populate/populate.h"
 #include "support/io/whole_io.h"
@@ -155,6 +156,8 @@ static void report_print(const char *image, const struct populate_report *report
 	if (report->zero_blocks)
 		printf("%" PRIu64 " block%s of zeros became holes\n", report->zero_blocks,
 		       units_plural(report->zero_blocks));
+	if (report->delta.old_path)
+		form_delta_text(&report->delta, "against ", stdout);
 	if (report->verified)
 		puts("verified: e2fsck finds nothing, and all is as in the source");
 }
@@ -226,6 +229,8 @@ static errcode_t report_print_json(const struct populate_options *options, const
 	write_image(&json, options, report);
 	write_content(&json, options, report);
 	write_sources(&json, report);
+	if (report->delta.old_path)
+		form_delta_json(&json, &report->delta);
 	json_unsigned(&json, "warnings", report->warnings.count);
 	json_boolean(&json, "verified", report->verified);
 	json_boolean(&json, "skipped_image", report->skipped_image);
@@ -316,7 +321,12 @@ static int run(struct command *command)
 		report_print_size(command->options.image, &report);
 	else if (!command->quiet)
 		report_print(command->options.image, &report);
+	errcode_t ranges_error =
+		against_write_ranges(&command->against, command->options.image, &report.delta, &problem);
+
 	populate_report_clear(&report);
+	if (ranges_error)
+		return print_problem(&problem);
 	return report_end(&command->options, error) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

@@ -207,6 +207,15 @@ static void choose_labels(const struct command *command)
 		usage_error("--context-prefix works only with --file-contexts");
 }
 
+static void choose_against(struct command *command)
+{
+	against_check(&command->against);
+	if (command->against.old && command->options.size_only)
+		usage_error("--size-only makes no image that --against could compare");
+	command->options.against = command->against.old;
+	command->options.against_chunk_bytes = command->against.chunk_bytes;
+}
+
 /* Sharing saves nothing if every byte is read anyway. */
 static void choose_reflink(struct command *command)
 {
@@ -456,6 +465,7 @@ static const struct option_row own_rows[] = {
 	  FIELD(options.stable_from),
 	  .help = "what did not change since the image OLD keeps its blocks, so that\n"
 	          "the two differ in few; UUID and sizes are OLD's unless given" },
+	AGAINST_ROWS,
 	PROGRESS_ROW(progress),
 	{ .name = "reflink",
 	  .argument = "auto|always|never",
@@ -658,6 +668,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 		command->progress = PROGRESS_NONE;
 	choose_owners(command);
 	choose_labels(command);
+	choose_against(command);
 	choose_reflink(command);
 	const uint64_t usual_bytes = memory_available() / 100 * USUAL_MEMORY_PERCENT;
 

@@ -23,6 +23,7 @@
 #include "populate/scan_sources.h"
 #include "populate/size/size.h"
 #include "populate/verify/verify.h"
+#include "support/io/same_file.h"
 #include "support/run/interrupt.h"
 #include "support/seconds.h"
 
@@ -58,6 +59,7 @@ struct populating {
 	struct filesystem filesystem;
 	struct image_file file;
 	struct output output;
+	struct delta_old old; /* what the image is compared with */
 	struct attempt attempt;
 	struct populate_report *report;
 	enum populate_stage stage;
@@ -409,6 +411,41 @@ static errcode_t seal(struct populating *run)
 	return error ? error : filesystem_reset_mmp(&run->filesystem, &run->file, &run->work);
 }
 
+/* Early, for it may be missing; and it may be what the image replaces. */
+static errcode_t open_old(struct populating *run)
+{
+	const struct populate_options *options = run->work.options;
+
+	if (!options->against)
+		return 0;
+	if (run->output.in_place && is_same_storage(options->against, options->image))
+		return problem_set_reason(run->work.problem, EINVAL, options->against, "cannot compare with it",
+		                          "it is what is to be written to; give a copy of it");
+	return delta_old_open(options->against, options->offset_bytes, &run->old, run->work.problem);
+}
+
+static errcode_t compare_with_old(struct populating *run)
+{
+	const struct populate_options *options = run->work.options;
+	const struct delta_options delta = { options->against_chunk_bytes,
+		                             !run->output.is_device && !options->offset_bytes };
+	struct problem problem = { 0 };
+	struct volume volume;
+
+	if (!options->against)
+		return 0;
+	errcode_t error = volume_open(run->file.path, options->offset_bytes, &volume, &problem);
+
+	problem_clear(&problem);
+	if (!error) {
+		error = delta_read(&volume, &run->old, &delta, run->work.pool, &run->report->delta, run->work.problem);
+		volume_close(&volume);
+	}
+	/* No descriptor of ours may keep the file open that is replaced. */
+	delta_old_close(&run->old);
+	return workplace_result(&run->work, error, "cannot compare it with the older image");
+}
+
 /* What is done with an image that is whole: verifying it, putting it into another form, and giving it its name. */
 static errcode_t finish(struct populating *run)
 {
@@ -419,6 +456,8 @@ static errcode_t finish(struct populating *run)
 		error = verify_image(&run->plan, &run->file, &run->work);
 		run->report->verified = !error;
 	}
+	if (!error)
+		error = compare_with_old(run);
 	if (!error && run->work.options->android_sparse)
 		error = android_sparse_convert(&run->file, run->plan.format.block_bytes, &run->work, &run->output);
 	/* No descriptor of ours may keep the file open that is replaced. */
@@ -446,6 +485,8 @@ static errcode_t make_image(struct populating *run)
 	begin_stage(run, POPULATE_SCAN);
 	error = examine_output(run);
 	if (!error)
+		error = open_old(run);
+	if (!error)
 		error = scan_sources(&run->scanned, run->file.in_place, &run->work, run->report);
 	if (error)
 		return error;
@@ -469,6 +510,7 @@ static void release(struct populating *run)
 {
 
 	release_attempt(run);
+	delta_old_close(&run->old);
 	base_image_close(run->scanned.base);
 	free(run->attempt.zeros.runs);
 	tree_destroy(run->scanned.tree);
@@ -500,6 +542,7 @@ errcode_t populate(const struct populate_options *options, struct populate_repor
 		.plan = { .options = options, .source = &run.scanned },
 		.file.image.descriptor = -1,
 		.output.descriptor = -1,
+		.old.descriptor = -1,
 		.attempt.reuses_layout = true,
 		.report = report,
 	};
@@ -532,5 +575,6 @@ void populate_report_clear(struct populate_report *report)
 	report->sources = NULL;
 	report->worker_seconds = NULL;
 	report->source_count = 0;
+	delta_free(&report->delta);
 	warnings_clear(&report->warnings);
 }

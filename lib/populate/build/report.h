@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "image/delta.h"
 #include "support/problem.h"
 
 /* In their order; each is also a stage of the progress that is shown. */
@@ -52,6 +53,7 @@ struct populate_report {
 	bool verified;                   /* asked for, and nothing was found */
 	struct populate_source *sources; /* in their order, each layer of an OCI image by itself; owned */
 	uint32_t source_count;
+	struct delta delta; /* against the older image, if one is given */
 	bool skipped_image; /* the image itself was found in the source and left out */
 	struct warnings warnings;
 };
