@@ -12,11 +12,11 @@
 #include "support/run/interrupt.h"
 #include "support/vector.h"
 
-/* Of each image at a time. */
+/* So much of each image is in memory at a time. */
 #define PIECE_BYTES ((size_t)1 << 20)
 /* Shorter runs are read: asking for holes is another system call. */
 #define LEAST_HOLE_BYTES ((size_t)64 << 10)
-/* Of what lies after the filesystem, a task: about as much as of a group. */
+/* A task is so much of what lies after the filesystem: about a group. */
 #define TAIL_TASK_BYTES (UINT64_C(128) << 20)
 
 /* Blocks from the filesystem's beginning. */
@@ -24,7 +24,7 @@ struct block_range {
 	uint64_t start, count;
 };
 
-/* What a task has found. */
+/* The findings of one task. */
 struct part {
 	uint64_t blocks;                          /* in use */
 	uint64_t chunks, first_chunk, last_chunk; /* with blocks in use; the latter two if there are any */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What mke2fs's own lost+found gets besides what mke2fs gave it: extended attributes. */
+/* Extended attributes of mke2fs's own lost+found. */
 #pragma once
 
 #include "populate/build/open_filesystem.h"

@@ -18,7 +18,7 @@ struct file_contexts {
 	char *label;      /* what was found last */
 };
 
-/* What libselinux said first of the call at hand: it has no other way to tell which line is wrong. */
+/* libselinux's first message about the call at hand: it has no other way to tell which line is wrong. */
 static _Thread_local char complaint[256];
 
 /* It also says what is no error, and where SELinux would take its policy from. */

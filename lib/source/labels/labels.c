@@ -10,8 +10,8 @@
 #include "tree/xattr_table.h"
 
 /*
- * Of a task. With the reference policy and libselinux 3.4 a look-up takes 0.3 ms, for it tries hundreds of rules, and
- * reading the rules, which each worker that has a task does, 50 ms.
+ * A task's nodes. With the reference policy and libselinux 3.4 a look-up takes 0.3 ms, for it tries hundreds of rules,
+ * and reading the rules, which each worker that has a task does, 50 ms.
  */
 #define NODES_PER_TASK 256u
 
