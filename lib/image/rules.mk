@@ -2,6 +2,7 @@
 image_sources := \
 	lib/image/block_bitmaps.c \
 	lib/image/contents.c \
+	lib/image/delta.c \
 	lib/image/directory_walk.c \
 	lib/image/inode.c \
 	lib/image/inode_table.c \

@@ -18,6 +18,7 @@ populate_sources := \
 	lib/populate/metadata/directories.c \
 	lib/populate/metadata/flags.c \
 	lib/populate/metadata/inodes.c \
+	lib/populate/metadata/lost_found.c \
 	lib/populate/metadata/quota.c \
 	lib/populate/metadata/xattrs.c \
 	lib/populate/output/android_sparse.c \
