@@ -25,7 +25,10 @@ static errcode_t sync_group(struct ext2mb *mb, uint32_t number, uint8_t *buffer)
 	                                       inodes->is_dirty ? inodes->bitmap : NULL, &counts, buffer);
 	if (error)
 		return error;
-	group->is_dirty = inodes->is_dirty = false;
+	uint32_t written = (uint32_t)group->is_to_be_written + inodes->is_dirty;
+
+	atomic_fetch_sub_explicit(&mb->bitmaps_to_write, written, memory_order_relaxed);
+	group->is_dirty = group->is_to_be_written = inodes->is_dirty = false;
 	return 0;
 }
 
@@ -38,7 +41,8 @@ static errcode_t sync_groups(struct ext2mb *mb)
 	if (!buffer)
 		return ENOMEM;
 	/*
-	 * What fails stays dirty; where others have written a bitmap, its descriptor must follow, whatever comes next.
+	 * A group that cannot be written stays dirty. Where another caller has written a bitmap, its descriptor must
+	 * follow, whatever happens next.
 	 */
 	errcode_t first_error = 0;
 	for (uint32_t number = 0; number < mb->geometry.groups; number++) {
@@ -51,13 +55,21 @@ static errcode_t sync_groups(struct ext2mb *mb)
 	return first_error;
 }
 
+uint64_t sync_most_blocks(struct ext2mb *mb)
+{
+	uint64_t bitmaps = atomic_load_explicit(&mb->bitmaps_to_write, memory_order_relaxed);
+	uint64_t descriptors = mb->fs_state->fs->desc_blocks;
+
+	return bitmaps ? bitmaps + (bitmaps < descriptors ? bitmaps : descriptors) + 1 : 0;
+}
+
 errcode_t sync_all(struct ext2mb *mb)
 {
 	errcode_t discard_error = commit_frees(mb);
 
 	if (discard_error == EXT2MB_ET_IN_DISCARD || discard_error == EXT2MB_ET_FORKED)
 		return discard_error;
-	/* Afterwards, for the discard function may have allocated. */
+	/* This comes last, since the discard function may have allocated blocks. */
 	preallocation_register_give_back(mb, &mb->closed_stats, NULL);
 	errcode_t error = sync_groups(mb);
 
