@@ -80,9 +80,8 @@ static void set_set(struct command *command, const struct taken_option *option)
 }
 
 /* As Linux presets mb_max_linear_groups there. */
-static void set_rotational(struct command *command, const struct taken_option *option)
+static void set_rotational(struct command *command, const struct taken_option *option UNUSED)
 {
-	(void)option;
 	if (!compared_is_set(command, tunable_find("mb_max_linear_groups")))
 		command->policy.linear_groups = LINEAR_GROUPS_ROTATIONAL;
 }

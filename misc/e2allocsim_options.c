@@ -98,11 +98,10 @@ static const char *machine_word(unsigned int index)
 	return machine ? machine->name : NULL;
 }
 
-static void set_directory(struct command *command, const struct taken_option *option)
+static void set_directory(struct command *command UNUSED, const struct taken_option *option)
 {
 	const char *name = option->argument;
 
-	(void)command;
 	if (!*name || strchr(name, '/') || strlen(name) > EXT2_NAME_LEN || strcmp(name, ".") == 0 ||
 	    strcmp(name, "..") == 0)
 		usage_error("--directory: %s cannot be the name of a directory", name);
@@ -383,9 +382,8 @@ static const struct command_line *after_word(unsigned int index)
 }
 
 /* A replay without options about the policy compares the main policies with the trace. */
-static bool is_compared(const struct option_row *row, bool is_by_name)
+static bool is_compared(const struct option_row *row, bool is_by_name UNUSED)
 {
-	(void)is_by_name;
 	return row->name && (strcmp(row->name, "policy") == 0 || strcmp(row->name, "compare") == 0);
 }
 

@@ -29,9 +29,8 @@ static void set_format(struct command *command, const struct taken_option *optio
 	command->form = form_get((unsigned int)option->value);
 }
 
-static void set_json(struct command *command, const struct taken_option *option)
+static void set_json(struct command *command, const struct taken_option *option UNUSED)
 {
-	(void)option;
 	for (unsigned int index = 0; form_get(index); index++)
 		if (form_get(index)->print == form_json)
 			command->form = form_get(index);
@@ -72,15 +71,13 @@ static void set_max_score(struct command *command, const struct taken_option *op
 	command->score_decimals = (unsigned int)decimals;
 }
 
-static void set_by_directory(struct command *command, const struct taken_option *option)
+static void set_by_directory(struct command *command, const struct taken_option *option UNUSED)
 {
-	(void)option;
 	command->parts.by_directory = true;
 }
 
-static void set_unlink_cost(struct command *command, const struct taken_option *option)
+static void set_unlink_cost(struct command *command, const struct taken_option *option UNUSED)
 {
-	(void)option;
 	command->parts.unlink = true;
 }
 

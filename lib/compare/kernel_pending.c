@@ -207,12 +207,12 @@ static errcode_t show(struct ext2mb *mb, const struct kernel_record *record)
 	return mb->discard(mb->discard_context, block, blocks);
 }
 
-static errcode_t commit(struct ext2mb *mb, uint32_t tid)
+/* The list has its own tid, under its lock. */
+static errcode_t commit(struct ext2mb *mb, uint32_t tid UNUSED)
 {
 	struct kernel_policy *kernel = kernel_policy_of(mb);
 	errcode_t first_error = 0;
 
-	(void)tid; /* the list has its own tid, under its lock */
 	md_lock_enter(kernel);
 	struct kernel_record *record = kernel->first;
 	kernel->first = kernel->last = NULL;

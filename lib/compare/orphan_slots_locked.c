@@ -39,9 +39,8 @@ static errcode_t claim_with_lock(struct orphan_slots *slots, uint32_t ino, uint3
 	return 0;
 }
 
-static errcode_t claim_locked(struct orphan_slots *slots, uint32_t worker, uint32_t ino, uint32_t *index)
+static errcode_t claim_locked(struct orphan_slots *slots, uint32_t worker UNUSED, uint32_t ino, uint32_t *index)
 {
-	(void)worker;
 	pthread_mutex_lock(&slots->lock);
 	errcode_t error = claim_with_lock(slots, ino, index);
 	pthread_mutex_unlock(&slots->lock);

@@ -182,9 +182,8 @@ static uint32_t hash_name(const struct ext2mb *mb, const char *name)
 static const struct inode_operations kernel_inodes = { alloc_for_directory, orlov_alloc_for_file, hash_name };
 
 /* Tries nothing before the criteria. */
-static errcode_t begin_nowhere(struct free_search *search)
+static errcode_t begin_nowhere(struct free_search *search UNUSED)
 {
-	(void)search;
 	return 0;
 }
 

@@ -24,9 +24,8 @@ _Static_assert(EXT2MB_LOCALITY_DIRECTORY == 1 && EXT2MB_LOCALITY_NONE == 3, "loc
 
 /* --- A pair of functions for each ----------------------------------------------------------------------------- */
 
-static uint64_t get_policy(const struct ext2mb *mb, const struct policy_options *options)
+static uint64_t get_policy(const struct ext2mb *mb UNUSED, const struct policy_options *options)
 {
-	(void)mb;
 	return options->policy;
 }
 
@@ -40,9 +39,8 @@ static void set_policy(struct policy_options *options, uint64_t value)
 	options->policy = (enum policy_name)value;
 }
 
-static uint64_t get_normalization(const struct ext2mb *mb, const struct policy_options *options)
+static uint64_t get_normalization(const struct ext2mb *mb, const struct policy_options *options UNUSED)
 {
-	(void)options;
 	return mb->prealloc->normalization - EXT2MB_NORMALIZE_EXT2MB;
 }
 
@@ -51,9 +49,8 @@ static void set_normalization(struct policy_options *options, uint64_t value)
 	options->allocator.normalization = (enum ext2mb_normalization)(EXT2MB_NORMALIZE_EXT2MB + value);
 }
 
-static uint64_t get_locality(const struct ext2mb *mb, const struct policy_options *options)
+static uint64_t get_locality(const struct ext2mb *mb, const struct policy_options *options UNUSED)
 {
-	(void)options;
 	return mb->prealloc->locality - EXT2MB_LOCALITY_DIRECTORY;
 }
 
@@ -62,9 +59,8 @@ static void set_locality(struct policy_options *options, uint64_t value)
 	options->allocator.locality = (enum ext2mb_locality)(EXT2MB_LOCALITY_DIRECTORY + value);
 }
 
-static uint64_t get_streams(const struct ext2mb *mb, const struct policy_options *options)
+static uint64_t get_streams(const struct ext2mb *mb, const struct policy_options *options UNUSED)
 {
-	(void)options;
 	return mb->goals->count;
 }
 
@@ -73,9 +69,8 @@ static void set_streams(struct policy_options *options, uint64_t value)
 	options->allocator.streams = (uint32_t)value;
 }
 
-static uint64_t get_stripe(const struct ext2mb *mb, const struct policy_options *options)
+static uint64_t get_stripe(const struct ext2mb *mb, const struct policy_options *options UNUSED)
 {
-	(void)options;
 	return mb->stripe.blocks;
 }
 
@@ -84,9 +79,8 @@ static void set_stripe(struct policy_options *options, uint64_t value)
 	options->allocator.stripe_blocks = value ? (uint32_t)value : EXT2MB_NO_STRIPE;
 }
 
-static uint64_t get_optimize_scan(const struct ext2mb *mb, const struct policy_options *options)
+static uint64_t get_optimize_scan(const struct ext2mb *mb, const struct policy_options *options UNUSED)
 {
-	(void)options;
 	return atomic_load(&mb->is_indexed);
 }
 
@@ -95,9 +89,8 @@ static void set_optimize_scan(struct policy_options *options, uint64_t value)
 	options->allocator.optimize_scan = value ? EXT2MB_SCAN_INDEXED : EXT2MB_SCAN_LINEAR;
 }
 
-static uint64_t get_stream_req(const struct ext2mb *mb, const struct policy_options *options)
+static uint64_t get_stream_req(const struct ext2mb *mb, const struct policy_options *options UNUSED)
 {
-	(void)options;
 	return mb->prealloc->small_file_blocks;
 }
 
@@ -106,9 +99,8 @@ static void set_stream_req(struct policy_options *options, uint64_t value)
 	options->allocator.small_file_blocks = (uint32_t)value;
 }
 
-static uint64_t get_group_prealloc(const struct ext2mb *mb, const struct policy_options *options)
+static uint64_t get_group_prealloc(const struct ext2mb *mb, const struct policy_options *options UNUSED)
 {
-	(void)options;
 	return geometry_to_blocks(&mb->geometry, mb->prealloc->group_clusters);
 }
 
@@ -143,9 +135,8 @@ LIMIT(order2_req, least_power_of_two)
 LIMIT(trim_order, most_trimmed_orders)
 
 /* Tunables that our policy does not use have the kernel's default. */
-static uint64_t get_linear_groups(const struct ext2mb *mb, const struct policy_options *options)
+static uint64_t get_linear_groups(const struct ext2mb *mb, const struct policy_options *options UNUSED)
 {
-	(void)options;
 	return kernel_policy_of(mb) ? kernel_policy_of(mb)->linear_groups : 0;
 }
 
@@ -154,9 +145,8 @@ static void set_linear_groups(struct policy_options *options, uint64_t value)
 	options->linear_groups = (uint32_t)value;
 }
 
-static uint64_t get_prefetch(const struct ext2mb *mb, const struct policy_options *options)
+static uint64_t get_prefetch(const struct ext2mb *mb, const struct policy_options *options UNUSED)
 {
-	(void)options;
 	return kernel_read_ahead(mb);
 }
 
@@ -165,9 +155,8 @@ static void set_prefetch(struct policy_options *options, uint64_t value)
 	options->read_ahead = (uint32_t)value;
 }
 
-static uint64_t get_prefetch_limit(const struct ext2mb *mb, const struct policy_options *options)
+static uint64_t get_prefetch_limit(const struct ext2mb *mb, const struct policy_options *options UNUSED)
 {
-	(void)options;
 	return kernel_read_ahead_most(mb);
 }
 

@@ -71,15 +71,13 @@ static void add_sums(struct report_directory *to, const struct report_directory 
 	__atomic_fetch_add(&to->ideal_extents, from->ideal_extents, __ATOMIC_RELAXED);
 }
 
-static void add_file(void *context, unsigned int worker, uint32_t ino, uint32_t directory,
+static void add_file(void *context, unsigned int worker UNUSED, uint32_t ino UNUSED, uint32_t directory,
                      const struct file_layout *layout)
 {
 	struct by_directory *totals = context;
 	size_t place = inode_scan_place(totals->scan, directory);
 	uint32_t number = place == SIZE_MAX ? NO_ROW : totals->row_of[place];
 
-	(void)worker;
-	(void)ino;
 	if (number == NO_ROW)
 		return;
 	add_sums(&totals->rows[number].sums,

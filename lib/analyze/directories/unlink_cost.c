@@ -99,13 +99,12 @@ static void add_record(void *context, unsigned int index, uint32_t ino, const st
 }
 
 static void add_file(void *context, unsigned int index, uint32_t ino, uint32_t directory,
-                     const struct file_layout *layout)
+                     const struct file_layout *layout UNUSED)
 {
 	struct unlink_cost *cost = context;
 	struct worker *worker = &cost->workers[index];
 	size_t place = inode_scan_place(cost->scan, directory);
 
-	(void)layout;
 	if (worker->error || worker->ino != ino)
 		return;
 	if (place == SIZE_MAX)

@@ -47,14 +47,13 @@ static void print_free_extents(const struct report *report, FILE *stream)
 	}
 }
 
-static errcode_t form_e2freefrag(const struct report *report, const struct form_parts *parts, FILE *stream)
+static errcode_t form_e2freefrag(const struct report *report, const struct form_parts *parts UNUSED, FILE *stream)
 {
 	const struct report_free *space = &report->free;
 	const struct report_filesystem *filesystem = &report->filesystem;
 	uint64_t block_kilobytes = filesystem->block_bytes / 1024;
 	uint64_t mean = space->sizes.count ? space->sizes.sum / space->sizes.count : 0;
 
-	(void)parts;
 	fputs("Device: ", stream);
 	utf8_print(filesystem->target, stream);
 	fprintf(stream, "\nBlocksize: %u bytes\nTotal blocks: %" PRIu64 "\n", filesystem->block_bytes,
@@ -90,12 +89,11 @@ static void print_file(const struct report *report, size_t number, FILE *stream)
 	        file->runs, file->ideal_extents, kilobytes);
 }
 
-static errcode_t form_e4defrag(const struct report *report, const struct form_parts *parts, FILE *stream)
+static errcode_t form_e4defrag(const struct report *report, const struct form_parts *parts UNUSED, FILE *stream)
 {
 	const struct report_sums *sums = &report->files.regular;
 	uint64_t mean = sums->runs ? sums->blocks * (report->filesystem.block_bytes / 1024) / sums->runs : 0;
 
-	(void)parts;
 	fputs("<Fragmented files>                             now/best       size/ext\n", stream);
 	for (size_t number = 0; number < report->worst.count && number < SHOWN_FILES; number++)
 		print_file(report, number, stream);

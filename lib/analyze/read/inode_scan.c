@@ -363,7 +363,7 @@ static void expect_maps(const struct scan_run *run, const struct scan_worker *wo
 	}
 }
 
-static errcode_t scan_chunk(void *context, unsigned int index, size_t task, struct problem *problem)
+static errcode_t scan_chunk(void *context, unsigned int index, size_t task, struct problem *problem UNUSED)
 {
 	const struct scan_run *run = context;
 	const struct volume *volume = run->scan->volume;
@@ -375,7 +375,6 @@ static errcode_t scan_chunk(void *context, unsigned int index, size_t task, stru
 	uint32_t used = volume->group[group].inodes_used, first = first_block * per_block;
 	uint32_t first_ino = group * volume->geometry.inodes_per_group + first + 1;
 
-	(void)problem;
 	if (used <= first)
 		return 0;
 	if (!volume->group[group].inode_table) {
@@ -412,7 +411,7 @@ static errcode_t scan_chunk(void *context, unsigned int index, size_t task, stru
 	return error;
 }
 
-static errcode_t scan_large(void *context, unsigned int index, size_t task, struct problem *problem)
+static errcode_t scan_large(void *context, unsigned int index, size_t task, struct problem *problem UNUSED)
 {
 	const struct scan_run *run = context;
 	struct scan_segment *segment = &run->segments[run->large[task]];
@@ -420,7 +419,6 @@ static errcode_t scan_large(void *context, unsigned int index, size_t task, stru
 	struct inode_view inode;
 	uint32_t ino = segment->ino;
 
-	(void)problem;
 	if (volume_is_spent(run->scan->volume)) {
 		__atomic_add_fetch(&run->scan->report->quick.files, 1, __ATOMIC_RELAXED);
 		return 0;

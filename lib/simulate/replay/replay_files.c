@@ -144,13 +144,9 @@ errcode_t replay_files_find(struct replay_files *files, uint32_t ino, struct rep
 	return error;
 }
 
-static errcode_t ignore_run(void *context, uint32_t logical, uint64_t block, uint32_t count, bool is_data)
+static errcode_t ignore_run(void *context UNUSED, uint32_t logical UNUSED, uint64_t block UNUSED, uint32_t count UNUSED,
+                            bool is_data UNUSED)
 {
-	(void)context;
-	(void)logical;
-	(void)block;
-	(void)count;
-	(void)is_data;
 	return 0;
 }
 
@@ -220,9 +216,8 @@ void replay_files_each(const struct replay_files *files, void (*show)(const stru
 	twalk_r(files->tree, show_node, &showing);
 }
 
-static void forget(void *node)
+static void forget(void *node UNUSED)
 {
-	(void)node;
 }
 
 void replay_files_close(struct replay_files *files)

@@ -120,7 +120,7 @@ static void add_progress(const struct stream_run *run, uint64_t steps)
 		progress_add(run->simulation->progress, steps * run->step_bytes, 0);
 }
 
-static errcode_t run_share(void *context, unsigned int worker, size_t thread, struct problem *problem)
+static errcode_t run_share(void *context, unsigned int worker UNUSED, size_t thread, struct problem *problem)
 {
 	struct stream_run *run = context;
 	unsigned int threads = run->simulation->threads ? run->simulation->threads : 1;
@@ -132,7 +132,6 @@ static errcode_t run_share(void *context, unsigned int worker, size_t thread, st
 	SCOPE_FREE unsigned int *open = calloc(end - share.first + 1, sizeof(*open));
 	errcode_t error = open ? 0 : ENOMEM;
 
-	(void)worker;
 	for (share.open = open; open && share.first + share.open_count < end; share.open_count++)
 		open[share.open_count] = share.first + share.open_count;
 	/* All threads begin together, and the time is counted from then on. */
@@ -185,10 +184,8 @@ static errcode_t run_shares(struct stream_run *run, unsigned int threads, struct
 	return error;
 }
 
-static bool is_never_busy(void *context, uint32_t group)
+static bool is_never_busy(void *context UNUSED, uint32_t group UNUSED)
 {
-	(void)context;
-	(void)group;
 	return false;
 }
 

@@ -361,15 +361,13 @@ static errcode_t time_fallocate(struct disk_time *disk, const struct normalize *
 }
 
 /* The source is on another disk. */
-static errcode_t time_copy(struct disk_time *disk, const struct normalize *job, const struct file_set *set)
+static errcode_t time_copy(struct disk_time *disk, const struct normalize *job UNUSED, const struct file_set *set)
 {
-	(void)job;
 	return normalize_time_untar(disk, set, NULL);
 }
 
-static errcode_t time_tar(struct disk_time *disk, const struct normalize *job, const struct file_set *set)
+static errcode_t time_tar(struct disk_time *disk, const struct normalize *job, const struct file_set *set UNUSED)
 {
-	(void)set;
 	/* Without a tree to read, the time is that of one dd. */
 	return job->copied ? normalize_time_tar(disk, job->copied, job->archives) :
 	                     normalize_time_files(disk, job->archives);
@@ -380,9 +378,8 @@ static errcode_t time_untar(struct disk_time *disk, const struct normalize *job,
 	return normalize_time_untar(disk, set, job->archives);
 }
 
-static errcode_t time_files(struct disk_time *disk, const struct normalize *job, const struct file_set *set)
+static errcode_t time_files(struct disk_time *disk, const struct normalize *job UNUSED, const struct file_set *set)
 {
-	(void)job;
 	return normalize_time_files(disk, set->first);
 }
 

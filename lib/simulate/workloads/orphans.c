@@ -168,11 +168,10 @@ static errcode_t truncate_step(void *context, struct ext2mb_worker *worker, unsi
 }
 
 /* Truncates an empty file: ext4_setattr() calls ext4_truncate() in any case. */
-static errcode_t cut_nothing(const struct job *job, unsigned int file, struct ext2mb_worker *worker)
+static errcode_t cut_nothing(const struct job *job, unsigned int file, struct ext2mb_worker *worker UNUSED)
 {
 	errcode_t error = mark_dirty(job, file); /* ext4_ext_truncate(): i_disksize */
 
-	(void)worker;
 	return error ? error : mark_extents(job, file); /* ext4_ext_remove_space(): the empty tree's root */
 }
 
