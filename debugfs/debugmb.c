@@ -97,11 +97,11 @@ static void run_line(struct shell *shell, char *line)
 }
 
 /* Shows each command before it is run, as debugfs does, except with --json, whose output it would break. */
-static errcode_t run_script_line(void *context, const char *origin, char *line, size_t bytes, struct problem *problem)
+static errcode_t run_script_line(void *context, const char *origin UNUSED, char *line, size_t bytes,
+                                 struct problem *problem)
 {
 	struct shell *shell = context;
 
-	(void)origin;
 	if (bytes && line[bytes - 1] == '\n')
 		line[--bytes] = '\0';
 	/* Some editors end lines with \r\n. */

@@ -125,17 +125,13 @@ static void pass_over(struct explanation *explanation)
 	explanation->has_group = false;
 }
 
-static bool is_never_busy(void *context, uint32_t group)
+static bool is_never_busy(void *context UNUSED, uint32_t group UNUSED)
 {
-	(void)context;
-	(void)group;
 	return false;
 }
 
-static void nothing_more(void *context, uint32_t group)
+static void nothing_more(void *context UNUSED, uint32_t group UNUSED)
 {
-	(void)context;
-	(void)group;
 }
 
 /* How often the criterion has failed. */
@@ -396,7 +392,6 @@ static errcode_t explain(struct shell *shell, const struct ext2mb_request *reque
 
 static int explain_in_child(struct shell *shell, const struct ext2mb_request *request)
 {
-	struct problem problem = { 0 };
 	errcode_t error = explain(shell, request);
 	errcode_t output_error = flush_output(stdout);
 
@@ -404,22 +399,23 @@ static int explain_in_child(struct shell *shell, const struct ext2mb_request *re
 	if (!error && !output_error)
 		return shell_tell_corruption(shell);
 	if (output_error)
-		problem_set(&problem, error ? error : output_error, "standard output", "cannot write");
+		problem_set(&shell->problem, error ? error : output_error, "standard output", "cannot write");
 	else
-		problem_set(&problem, shell_explain_policy(shell, error, &problem), NULL, "explain");
-	return print_problem(&problem);
+		problem_set(&shell->problem, shell_explain_policy(shell, error), NULL, "explain");
+	return print_problem(&shell->problem);
 }
 
-errcode_t request_explain(struct shell *shell, int count, char **words, struct problem *problem)
+errcode_t request_explain(struct shell *shell)
 {
 	struct ext2mb_request request = { .struct_bytes = sizeof(request) };
 	const struct geometry *geometry = &shell->filesystem.mb->geometry;
 	uint64_t most = geometry->end_block - 1;
-	errcode_t error = words_length(words[1], geometry_cluster_blocks(geometry), most, &request.count, problem);
+	errcode_t error =
+		words_length(shell->words[1], geometry_cluster_blocks(geometry), most, &request.count, &shell->problem);
 	int status;
 
-	if (!error && count > 2)
-		error = words_number(words[2], 1, most, &request.goal, problem);
+	if (!error && shell->word_count > 2)
+		error = words_number(shell->words[2], 1, most, &request.goal, &shell->problem);
 	if (!error)
 		error = flush_output(stdout);
 	if (error)

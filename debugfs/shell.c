@@ -32,13 +32,13 @@ int shell_tell_corruption(struct shell *shell)
 	return EXIT_FAILURE;
 }
 
-errcode_t shell_explain_policy(const struct shell *shell, errcode_t error, struct problem *problem)
+errcode_t shell_explain_policy(struct shell *shell, errcode_t error)
 {
-	const struct filesystem *filesystem = &shell->filesystem;
-	const char *failure = error && filesystem->mb ? policy_failure(filesystem->mb) : NULL;
+	const struct ext2mb *mb = shell->filesystem.mb;
+	const char *failure = error && mb ? policy_failure(mb) : NULL;
 
 	if (!failure || error == WRONG_USAGE || error == FAILURE_IS_TOLD)
 		return error;
-	problem_clear(problem);
-	return problem_set_reason(problem, ELIBBAD, shell->policy.user->path, "wrong answer", "%s", failure);
+	problem_clear(&shell->problem);
+	return problem_set_reason(&shell->problem, ELIBBAD, shell->policy.user->path, "wrong answer", "%s", failure);
 }
