@@ -206,13 +206,8 @@ static void put_look(struct json *json, const struct look *look, bool is_seen)
 	char reason[REASON_BYTES];
 
 	describe(look, reason);
-	json_open_row(json, NULL);
-	json_unsigned(json, "first", look->first);
-	json_unsigned(json, "last", look->last);
-	json_unsigned(json, "wanted", look->wanted);
-	json_string(json, "reason", reason);
-	json_boolean(json, "looked_at", is_seen);
-	json_close_object(json);
+	json_row(json, NULL, JSON_COUNT("first", look->first), JSON_COUNT("last", look->last),
+	         JSON_COUNT("wanted", look->wanted), JSON_TEXT("reason", reason), JSON_BOOLEAN("looked_at", is_seen));
 }
 
 static void tell_looks(struct json *json, const struct looks *looks, enum criterion criterion, bool is_seen)
@@ -262,8 +257,8 @@ static errcode_t tell_criterion(struct json *json, const struct explanation *exp
 	kept = left_out.looks;
 	if (json) {
 		json_open_object(json, NULL);
-		json_string(json, "criterion", criterion_names[criterion]);
-		json_boolean(json, "in_vain", is_in_vain);
+		json_members(json, JSON_TEXT("criterion", criterion_names[criterion]),
+		             JSON_BOOLEAN("in_vain", is_in_vain));
 		json_open_array(json, "groups");
 	} else {
 		printf("%s: %s\n", criterion_names[criterion], is_in_vain ? "in vain" : "found");
@@ -280,25 +275,19 @@ static errcode_t tell_criterion(struct json *json, const struct explanation *exp
 /* how is NULL, unless no criterion was needed. */
 static void tell_taken(struct json *json, const struct ext2mb *mb, const struct ext2mb_extent *extent, const char *how)
 {
-	const struct geometry *geometry = &mb->geometry;
+	uint64_t group =
+		extent->count ? geometry_position(&mb->geometry, extent->start) / mb->geometry.clusters_per_group : 0;
 
-	if (json && !extent->count) {
+	if (json && !extent->count)
 		json_string(json, "taken", NULL);
-	} else if (json) {
-		json_open_row(json, "taken");
-		json_unsigned(json, "start", extent->start);
-		json_unsigned(json, "blocks", extent->count);
-		json_unsigned(json, "group", geometry_position(geometry, extent->start) / geometry->clusters_per_group);
-		json_string(json, "how", how ? how : "by a criterion");
-		json_close_object(json);
-	} else if (!extent->count) {
+	else if (json)
+		json_row(json, "taken", JSON_COUNT("start", extent->start), JSON_COUNT("blocks", extent->count),
+		         JSON_COUNT("group", group), JSON_TEXT("how", how ? how : "by a criterion"));
+	else if (!extent->count)
 		puts("taken: nothing");
-	} else {
+	else
 		printf("taken: %" PRIu64 " block%s at %" PRIu64 ", group %" PRIu64 "%s%s\n", extent->count,
-		       units_plural(extent->count), extent->start,
-		       geometry_position(geometry, extent->start) / geometry->clusters_per_group, how ? ", " : "",
-		       how ? how : "");
-	}
+		       units_plural(extent->count), extent->start, group, how ? ", " : "", how ? how : "");
 }
 
 /* --- The search ------------------------------------------------------------------------------------------------- */

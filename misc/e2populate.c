@@ -159,40 +159,38 @@ static void report_print(const char *image, const struct populate_report *report
 
 static void write_image(struct json *json, const struct populate_options *options, const struct populate_report *report)
 {
-	json_open_object(json, "image");
-	json_string(json, "path", options->image);
-	json_counts(json, { "bytes", report->image_bytes }, { "block_bytes", report->block_bytes },
-	            { "blocks", report->blocks }, { "free_blocks", report->free_blocks },
-	            { "reserved_blocks", report->reserved_blocks }, { "journal_blocks", report->journal_blocks },
-	            { "inodes", report->image_inodes }, { "free_inodes", report->free_inodes });
-	json_close_object(json);
+	json_flat_object(json, "image", JSON_TEXT("path", options->image), JSON_COUNT("bytes", report->image_bytes),
+	                 JSON_COUNT("block_bytes", report->block_bytes), JSON_COUNT("blocks", report->blocks),
+	                 JSON_COUNT("free_blocks", report->free_blocks),
+	                 JSON_COUNT("reserved_blocks", report->reserved_blocks),
+	                 JSON_COUNT("journal_blocks", report->journal_blocks),
+	                 JSON_COUNT("inodes", report->image_inodes), JSON_COUNT("free_inodes", report->free_inodes));
 }
 
 static void write_content(struct json *json, const struct populate_options *options,
                           const struct populate_report *report)
 {
 	json_open_object(json, "content");
-	json_counts(json, { "names", report->names }, { "inodes", report->inodes },
-	            { "data_bytes", report->data_bytes });
+	json_members(json, JSON_COUNT("names", report->names), JSON_COUNT("inodes", report->inodes),
+	             JSON_COUNT("data_bytes", report->data_bytes));
 	/* The rest is known once everything has been read and written. */
-	if (!options->size_only) {
-		json_counts(json, { "files_with_data", report->regular_files }, { "data_blocks", report->data_blocks },
-		            { "data_extents", report->data_extents }, { "zero_blocks", report->zero_blocks },
-		            { "shared_bytes", report->shared_bytes }, { "files_with_flags", report->flagged_files });
-	}
+	if (!options->size_only)
+		json_members(json, JSON_COUNT("files_with_data", report->regular_files),
+		             JSON_COUNT("data_blocks", report->data_blocks),
+		             JSON_COUNT("data_extents", report->data_extents),
+		             JSON_COUNT("zero_blocks", report->zero_blocks),
+		             JSON_COUNT("shared_bytes", report->shared_bytes),
+		             JSON_COUNT("files_with_flags", report->flagged_files));
 	json_close_object(json);
 }
 
 static void write_sources(struct json *json, const struct populate_report *report)
 {
 	json_open_array(json, "sources");
-	for (uint32_t i = 0; i < report->source_count; i++) {
-		json_open_row(json, NULL);
-		json_string(json, "path", report->sources[i].path);
-		json_counts(json, { "names", report->sources[i].names },
-		            { "data_bytes", report->sources[i].data_bytes });
-		json_close_object(json);
-	}
+	for (uint32_t i = 0; i < report->source_count; i++)
+		json_row(json, NULL, JSON_TEXT("path", report->sources[i].path),
+		         JSON_COUNT("names", report->sources[i].names),
+		         JSON_COUNT("data_bytes", report->sources[i].data_bytes));
 	json_close_array(json);
 }
 
@@ -222,9 +220,8 @@ static errcode_t report_print_json(const struct populate_options *options, const
 	write_image(&json, options, report);
 	write_content(&json, options, report);
 	write_sources(&json, report);
-	json_unsigned(&json, "warnings", report->warnings.count);
-	json_boolean(&json, "verified", report->verified);
-	json_boolean(&json, "skipped_image", report->skipped_image);
+	json_members(&json, JSON_COUNT("warnings", report->warnings.count), JSON_BOOLEAN("verified", report->verified),
+	             JSON_BOOLEAN("skipped_image", report->skipped_image));
 	write_times(&json, "seconds", report->seconds, shown);
 	write_times(&json, "serial_seconds", report->serial_seconds, shown);
 	json_open_array(&json, "workers");

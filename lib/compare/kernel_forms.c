@@ -55,8 +55,8 @@ errcode_t kernel_groups_print(struct ext2mb *mb, uint32_t first, uint32_t end, F
 static void put_row(struct json *json, const struct ext2mb *mb, uint32_t number, const struct group_row *row)
 {
 	json_open_row(json, NULL);
-	json_counts(json, { "group", number }, { "free", row->free_clusters }, { "fragments", row->fragments },
-	            { "first", row->first_free });
+	json_members(json, JSON_COUNT("group", number), JSON_COUNT("free", row->free_clusters),
+	             JSON_COUNT("fragments", row->fragments), JSON_COUNT("first", row->first_free));
 	json_open_array(json, "orders");
 	for (unsigned int order = 0; order < mb->orders; order++)
 		json_unsigned(json, NULL, row->counters[order]);

@@ -283,11 +283,10 @@ static void write_number(struct json *json, const struct result_value *value)
 		return;
 	}
 	json_number(json, "value", value->value, value->decimals);
-	if (value->runs < 2)
-		return;
-	json_number(json, "lower_quartile", value->lower, value->decimals);
-	json_number(json, "upper_quartile", value->upper, value->decimals);
-	json_unsigned(json, "repeats", value->runs);
+	if (value->runs > 1)
+		json_members(json, JSON_NUMBER("lower_quartile", value->lower, value->decimals),
+		             JSON_NUMBER("upper_quartile", value->upper, value->decimals),
+		             JSON_COUNT("repeats", value->runs));
 }
 
 static void write_measurement(struct json *json, const struct simulate_options *options,
@@ -307,8 +306,7 @@ static void write_measurement(struct json *json, const struct simulate_options *
 		json_open_row(json, NULL);
 		if (value->section)
 			json_string(json, "section", value->section);
-		json_string(json, "key", value->key);
-		json_string(json, "kind", result_kind_name(value->kind));
+		json_members(json, JSON_TEXT("key", value->key), JSON_TEXT("kind", result_kind_name(value->kind)));
 		write_number(json, value);
 		json_close_object(json);
 	}
@@ -324,15 +322,11 @@ static void write_fits(struct json *json, const struct simulate_options *options
 	for (size_t row = 0; row < options->configuration_count; row++) {
 		struct scalability fit;
 
-		if (!fit_row(options, &measurements[row * options->thread_count], &fit))
-			continue;
-		json_open_row(json, NULL);
-		json_string(json, "configuration", options->configurations[row].name);
-		json_unsigned(json, "most_threads", options->online_processors);
-		json_number(json, "lambda", fit.lambda, 0);
-		json_number(json, "sigma", fit.sigma, 6);
-		json_number(json, "kappa", fit.kappa, 6);
-		json_close_object(json);
+		if (fit_row(options, &measurements[row * options->thread_count], &fit))
+			json_row(json, NULL, JSON_TEXT("configuration", options->configurations[row].name),
+			         JSON_COUNT("most_threads", options->online_processors),
+			         JSON_NUMBER("lambda", fit.lambda, 0), JSON_NUMBER("sigma", fit.sigma, 6),
+			         JSON_NUMBER("kappa", fit.kappa, 6));
 	}
 	json_close_array(json);
 }
@@ -343,13 +337,12 @@ errcode_t report_json(FILE *stream, const struct simulate_options *options, cons
 	struct json json = { .stream = stream };
 
 	json_open_object(&json, NULL);
-	json_string(&json, "workload", options->workload->name);
-	json_bytes(&json, "image", options->image, strlen(options->image));
+	json_members(&json, JSON_TEXT("workload", options->workload->name), JSON_TEXT("image", options->image));
 	if (options->input)
-		json_bytes(&json, "input", options->input, strlen(options->input));
+		json_string(&json, "input", options->input);
 	json_unsigned(&json, "seed", options->seed);
 	if (options->machine)
-		json_bytes(&json, "machine", options->machine->name, strlen(options->machine->name));
+		json_string(&json, "machine", options->machine->name);
 	if (options->machine && options->cpu_percent)
 		json_unsigned(&json, "cpu_limit_percent", options->cpu_percent);
 	json_open_object(&json, "options");
@@ -361,8 +354,7 @@ errcode_t report_json(FILE *stream, const struct simulate_options *options, cons
 		else if (option->kind != SETTING_TEXT)
 			json_unsigned(&json, option->name, options->settings[index].number);
 		else if (options->settings[index].text)
-			json_bytes(&json, option->name, options->settings[index].text,
-			           strlen(options->settings[index].text));
+			json_string(&json, option->name, options->settings[index].text);
 	}
 	json_close_object(&json);
 	json_open_array(&json, "measurements");

@@ -141,13 +141,10 @@ static void write_json(FILE *stream, const struct picture *picture)
 {
 	struct json json = { .stream = stream };
 
-	json_open_row(&json, NULL);
-	json_string(&json, "stage", picture->stage);
-	json_number(&json, "seconds", picture->seconds, 3);
-	json_counts(&json, { "bytes", picture->bytes }, { "total_bytes", picture->total_bytes },
-	            { "files", picture->files }, { "total_files", picture->total_files });
-	json_number(&json, "seconds_left", picture->seconds_left < 0 ? NAN : picture->seconds_left, 2);
-	json_close_object(&json);
+	json_row(&json, NULL, JSON_TEXT("stage", picture->stage), JSON_NUMBER("seconds", picture->seconds, 3),
+	         JSON_COUNT("bytes", picture->bytes), JSON_COUNT("total_bytes", picture->total_bytes),
+	         JSON_COUNT("files", picture->files), JSON_COUNT("total_files", picture->total_files),
+	         JSON_NUMBER("seconds_left", picture->seconds_left < 0 ? NAN : picture->seconds_left, 2));
 	errcode_t error = json_end(&json);
 
 	(void)error;
