@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "simulate/image/image.h"
+#include "support/scope_lock.h"
 #include "support/vector.h"
 
 errcode_t dirty_files_open(struct dirty_files *dirty, const struct image *image, uint64_t most_bytes)
@@ -37,6 +38,7 @@ static errcode_t write_file(struct dirty_files *dirty, struct written_file *file
 	return simulated_file_write_back(NULL, file->file, dirty->worker, file->handle, blocks);
 }
 
+/* The caller holds the lock. */
 static errcode_t write_all(struct dirty_files *dirty)
 {
 	errcode_t error = 0;
@@ -57,10 +59,8 @@ static errcode_t write_all(struct dirty_files *dirty)
 
 errcode_t dirty_files_write_back(struct dirty_files *dirty)
 {
-	pthread_mutex_lock(&dirty->lock);
-	errcode_t error = write_all(dirty);
-	pthread_mutex_unlock(&dirty->lock);
-	return error;
+	SCOPE_LOCK(&dirty->lock);
+	return write_all(dirty);
 }
 
 static errcode_t list(struct dirty_files *dirty, struct written_file *file)
@@ -79,20 +79,17 @@ static errcode_t list(struct dirty_files *dirty, struct written_file *file)
 
 errcode_t dirty_files_write(struct dirty_files *dirty, struct written_file *file, uint64_t bytes, bool closes)
 {
-	pthread_mutex_lock(&dirty->lock);
+	SCOPE_LOCK(&dirty->lock);
 	errcode_t error = list(dirty, file);
 
-	if (!error) {
-		file->bytes += bytes;
-		file->is_closed = closes;
-		dirty->bytes += bytes;
-		if (dirty->bytes >= dirty->most_bytes)
-			error = write_all(dirty);
-	} else if (closes) {
-		dirty_files_abandon(dirty, file);
+	if (error) {
+		dirty_files_abandon(dirty, closes ? file : NULL);
+		return error;
 	}
-	pthread_mutex_unlock(&dirty->lock);
-	return error;
+	file->bytes += bytes;
+	file->is_closed = closes;
+	dirty->bytes += bytes;
+	return dirty->bytes >= dirty->most_bytes ? write_all(dirty) : 0;
 }
 
 void dirty_files_close(struct dirty_files *dirty)

@@ -17,6 +17,7 @@
 #include "simulate/image/random.h"
 #include "simulate/results/counted_values.h"
 #include "support/run/interrupt.h"
+#include "support/scope_lock.h"
 
 enum { FILES, DIRECTORIES, STREAMS, LATE, BATCH, PLACES, ORDER, KEEP };
 
@@ -78,13 +79,8 @@ static uint32_t blocks_of(const struct unlink_job *job, uint32_t number)
 /* Makes the directory if no other thread has. */
 static errcode_t make_late(struct unlink_job *job, struct file_set *set, struct ext2mb_worker *worker)
 {
-	errcode_t error = 0;
-
-	pthread_mutex_lock(&job->making);
-	if (!set->directory.ino)
-		error = file_set_alloc_directory(set, worker);
-	pthread_mutex_unlock(&job->making);
-	return error;
+	SCOPE_LOCK(&job->making);
+	return set->directory.ino ? 0 : file_set_alloc_directory(set, worker);
 }
 
 static errcode_t extract_step(void *context, struct ext2mb_worker *worker, unsigned int stream, bool *is_over)

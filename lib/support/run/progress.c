@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "support/run/interrupt.h"
+#include "support/scope_lock.h"
 #include "support/seconds.h"
 #include "support/text/json.h"
 #include "support/text/units.h"
@@ -297,9 +298,8 @@ static void *drawing_main(void *argument)
 		while (error == EINTR);
 		if (!error)
 			return NULL;
-		pthread_mutex_lock(&progress->lock);
+		SCOPE_LOCK(&progress->lock);
 		draw(progress);
-		pthread_mutex_unlock(&progress->lock);
 	}
 }
 
@@ -347,16 +347,15 @@ void progress_plan(struct progress *progress, const struct stage_cost *costs, si
 {
 	if (!progress)
 		return;
-	pthread_mutex_lock(&progress->lock);
+	SCOPE_LOCK(&progress->lock);
 	time_left_init(&progress->left, costs, count);
-	pthread_mutex_unlock(&progress->lock);
 }
 
 void progress_stage(struct progress *progress, const char *name, uint64_t total_bytes, uint64_t total_files)
 {
 	if (!progress)
 		return;
-	pthread_mutex_lock(&progress->lock);
+	SCOPE_LOCK(&progress->lock);
 	/* A reader of the JSON sees every stage's end; a bar just goes on. */
 	if (progress->json)
 		draw(progress);
@@ -367,26 +366,23 @@ void progress_stage(struct progress *progress, const char *name, uint64_t total_
 	progress->begin = seconds_of(CLOCK_MONOTONIC);
 	atomic_store_explicit(&progress->bytes, 0, memory_order_relaxed);
 	atomic_store_explicit(&progress->files, 0, memory_order_relaxed);
-	pthread_mutex_unlock(&progress->lock);
 }
 
 void progress_expect(struct progress *progress, uint64_t files, uint64_t bytes)
 {
 	if (!progress)
 		return;
-	pthread_mutex_lock(&progress->lock);
+	SCOPE_LOCK(&progress->lock);
 	progress->whole = (struct work){ (double)files, (double)bytes };
 	progress->is_known = true;
-	pthread_mutex_unlock(&progress->lock);
 }
 
 void progress_total(struct progress *progress, uint64_t bytes)
 {
 	if (!progress)
 		return;
-	pthread_mutex_lock(&progress->lock);
+	SCOPE_LOCK(&progress->lock);
 	progress->total_bytes = bytes;
-	pthread_mutex_unlock(&progress->lock);
 }
 
 void progress_find(struct progress *progress, const struct found *more)
@@ -407,9 +403,8 @@ void progress_survey_level(struct progress *progress)
 {
 	if (!progress)
 		return;
-	pthread_mutex_lock(&progress->lock);
+	SCOPE_LOCK(&progress->lock);
 	progress->survey.at_level = read_found(progress);
-	pthread_mutex_unlock(&progress->lock);
 }
 
 void progress_add(struct progress *progress, uint64_t bytes, uint64_t files)
