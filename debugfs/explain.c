@@ -71,10 +71,8 @@ static void note(struct looks *looks, const struct look *look)
 		last->last = look->last;
 		return;
 	}
-	if (vector_reserve(&looks->looks, &looks->capacity, looks->count + 1, sizeof(*looks->looks)))
+	if (vector_add(&looks->looks, &looks->count, &looks->capacity, look, sizeof(*look)))
 		looks->lacks_memory = true;
-	else
-		looks->looks[looks->count++] = *look;
 }
 
 /* The verdict on a group that was passed over, by its summary. */

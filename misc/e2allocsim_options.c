@@ -65,9 +65,10 @@ static void set_list(const struct taken_option *option, unsigned int **list, siz
 	free(TAKE(*list));
 	*count = 0;
 	while ((word = strsep(&rest, ","))) {
-		if (vector_reserve(list, &capacity, *count + 1, sizeof(**list)))
+		unsigned int number = (unsigned int)read_number(option->row, word);
+
+		if (vector_add(list, count, &capacity, &number, sizeof(number)))
 			exit_without_memory();
-		(*list)[(*count)++] = (unsigned int)read_number(option->row, word);
 	}
 }
 

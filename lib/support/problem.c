@@ -108,18 +108,14 @@ char *problem_text(const struct problem *problem)
 
 errcode_t warnings_add(struct warnings *warnings, struct problem *first, uint64_t count)
 {
-	errcode_t error =
-		vector_reserve(&warnings->list, &warnings->capacity, warnings->count + 1, sizeof(*warnings->list));
-
-	if (error) {
-		problem_clear(first);
-		return error;
-	}
 	if (count > 1)
 		problem_add(first, " (and %" PRIu64 " more)", count - 1);
-	warnings->list[warnings->count] = (struct problem){ 0 };
-	problem_move(&warnings->list[warnings->count++], first);
-	return 0;
+	errcode_t error = vector_add(&warnings->list, &warnings->count, &warnings->capacity, first, sizeof(*first));
+
+	if (error)
+		problem_clear(first);
+	*first = (struct problem){ 0 };
+	return error;
 }
 
 void warnings_clear(struct warnings *warnings)

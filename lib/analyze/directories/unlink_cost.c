@@ -65,12 +65,8 @@ static errcode_t add_presence(struct worker *worker, uint32_t group)
 	if (worker->seen[group] == worker->ino)
 		return 0;
 	worker->seen[group] = worker->ino;
-	errcode_t error =
-		vector_reserve(&worker->presences, &worker->capacity, worker->count + 1, sizeof(*worker->presences));
-
-	if (!error)
-		worker->presences[worker->count++] = (struct presence){ .ino = worker->ino, .group = group };
-	return error;
+	return vector_add(&worker->presences, &worker->count, &worker->capacity,
+	                  &(struct presence){ .ino = worker->ino, .group = group }, sizeof(struct presence));
 }
 
 static void add_record(void *context, unsigned int index, uint32_t ino, const struct map_record *record)

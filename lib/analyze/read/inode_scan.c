@@ -186,14 +186,9 @@ static errcode_t add_segment(const struct scan_run *run, struct scan_worker *wor
 		last->end = segment->end;
 		return 0;
 	}
-	errcode_t error = vector_reserve(&worker->segments, &worker->segment_capacity, worker->segment_count + 1,
-	                                 sizeof(*worker->segments));
-
-	if (error)
-		return error;
-	worker->segments[worker->segment_count++] = *segment;
 	worker->is_in_segment = !segment->is_large;
-	return 0;
+	return vector_add(&worker->segments, &worker->segment_count, &worker->segment_capacity, segment,
+	                  sizeof(*segment));
 }
 
 static errcode_t read_regular(const struct scan_run *run, unsigned int index, uint32_t ino,
@@ -259,12 +254,11 @@ static errcode_t read_directory(const struct scan_run *run, unsigned int index, 
 	struct parent_finder finder = { run->scan, ino, { 0 } };
 	const struct directory_visitor visitor = { note_parent, add_own_record, &finder };
 	struct directory_shape shape;
-	errcode_t error = vector_reserve(&worker->directories, &worker->directory_capacity, worker->directory_count + 1,
-	                                 sizeof(*worker->directories));
+	errcode_t error = vector_add(&worker->directories, &worker->directory_count, &worker->directory_capacity, &ino,
+	                             sizeof(ino));
 
 	if (error)
 		return error;
-	worker->directories[worker->directory_count++] = ino;
 	directory_walk(&worker->walker, ino, raw, inode, &visitor, &shape);
 	report->count++;
 	report->entries += shape.entries;

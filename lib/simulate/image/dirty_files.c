@@ -63,29 +63,18 @@ errcode_t dirty_files_write_back(struct dirty_files *dirty)
 	return write_all(dirty);
 }
 
-static errcode_t list(struct dirty_files *dirty, struct written_file *file)
-{
-	if (file->is_listed)
-		return 0;
-	errcode_t error =
-		vector_reserve(&dirty->files, &dirty->capacity, dirty->count + 1, sizeof(struct written_file *));
-
-	if (error)
-		return error;
-	dirty->files[dirty->count++] = file;
-	file->is_listed = true;
-	return 0;
-}
-
 errcode_t dirty_files_write(struct dirty_files *dirty, struct written_file *file, uint64_t bytes, bool closes)
 {
 	SCOPE_LOCK(&dirty->lock);
-	errcode_t error = list(dirty, file);
+	errcode_t error = file->is_listed ? 0 :
+	                                    vector_add(&dirty->files, &dirty->count, &dirty->capacity, &file,
+	                                               sizeof(struct written_file *));
 
 	if (error) {
 		dirty_files_abandon(dirty, closes ? file : NULL);
 		return error;
 	}
+	file->is_listed = true;
 	file->bytes += bytes;
 	file->is_closed = closes;
 	dirty->bytes += bytes;

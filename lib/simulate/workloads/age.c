@@ -239,13 +239,10 @@ static errcode_t begin_file(struct ageing *ageing, struct ext2mb_worker *worker,
 	error = simulated_file_open(set, file, stream->step_blocks == stream->blocks ? stream->blocks : 0, worker,
 	                            &stream->handle);
 	if (!error)
-		error = vector_reserve(&ageing->living, &ageing->living_capacity, ageing->living_count + 1,
-		                       sizeof(*ageing->living));
-	if (error)
-		return error;
-	ageing->living[ageing->living_count++] = stream->file;
-	ageing->born++;
-	return 0;
+		error = vector_add(&ageing->living, &ageing->living_count, &ageing->living_capacity, &stream->file,
+		                   sizeof(stream->file));
+	ageing->born += !error;
+	return error;
 }
 
 static void end_file(struct stream *stream, struct ext2mb_worker *worker)
