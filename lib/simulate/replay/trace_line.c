@@ -195,16 +195,23 @@ bool trace_line_octal(const struct trace_line *line, const char *field, uint32_t
 	return true;
 }
 
+const char *trace_device_read(const char *text, uint64_t *device)
+{
+	uint64_t major, minor;
+	const char *at = read_digits(text, 10, &major);
+
+	at = at && (*at == ',' || *at == ':') ? read_digits(at + 1, 10, &minor) : NULL;
+	if (!at || (major | minor) > UINT32_MAX)
+		return NULL;
+	*device = major << 32 | minor;
+	return at;
+}
+
 bool trace_line_device(const struct trace_line *line, uint64_t *device)
 {
 	const char *at = find_field(line, "dev");
-	uint64_t major, minor;
 
-	at = at ? read_digits(at, 10, &major) : NULL;
-	if (!at || (*at != ',' && *at != ':') || !read_digits(at + 1, 10, &minor) || (major | minor) > UINT32_MAX)
-		return false;
-	*device = major << 32 | minor;
-	return true;
+	return at && trace_device_read(at, device);
 }
 
 bool trace_line_flag(const struct trace_line *line, const char *field, const char *word, uint64_t bit)

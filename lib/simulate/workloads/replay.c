@@ -8,6 +8,7 @@
 #include "analyze/report/report.h"
 #include "simulate/replay/replayer.h"
 #include "simulate/replay/trace.h"
+#include "simulate/replay/trace_line.h"
 #include "simulate/results/counted_values.h"
 
 enum { DEVICE, INODES, STREAMS, LAYOUT };
@@ -192,8 +193,9 @@ static errcode_t read_trace(struct replay *replay)
 	struct simulation *simulation = replay->simulation;
 	const char *device_text = simulation->settings[DEVICE].text;
 	uint64_t device;
+	const char *end = device_text ? trace_device_read(device_text, &device) : "";
 
-	if (device_text && trace_device_parse(device_text, &device))
+	if (!end || *end)
 		return problem_set_reason(simulation->problem, EINVAL, NULL, "--device",
 		                          "%s is no device: MAJOR:MINOR, as 7:0", device_text);
 	const struct trace_options options = {
