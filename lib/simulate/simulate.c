@@ -276,12 +276,16 @@ errcode_t simulate_age(const struct simulate_options *options, unsigned int fill
 	const struct configuration as_linux = { .options.policy = POLICY_SERIES };
 	struct setting settings[WORKLOAD_MOST_OPTIONS];
 	struct measurement measurement = { .configuration = &as_linux };
-	struct simulate_options ageing = *options;
+	const struct simulate_options ageing = {
+		.image = options->image,
+		.image_file = options->image_file,
+		.workload = &age_workload,
+		.settings = settings,
+		.processors = options->processors,
+		.seed = options->seed,
+		.progress = options->progress,
+	};
 
-	ageing.workload = &age_workload;
-	ageing.settings = settings;
-	ageing.directory = NULL;
-	ageing.machine = NULL;
 	workload_preset(&age_workload, settings);
 	if (fill)
 		workload_setting(&age_workload, settings, "fill")->number = fill;

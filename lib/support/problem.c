@@ -13,10 +13,7 @@
 /* Without memory the message lacks its path or reason; the error is kept. */
 static void record(struct problem *problem, errcode_t error, const char *path, const char *action)
 {
-	problem->error = error;
-	problem->path = path ? strdup(path) : NULL;
-	problem->action = action;
-	problem->reason = NULL;
+	*problem = (struct problem){ .error = error, .path = path ? strdup(path) : NULL, .action = action };
 }
 
 errcode_t problem_set(struct problem *problem, errcode_t error, const char *path, const char *action)

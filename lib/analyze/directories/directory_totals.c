@@ -167,10 +167,12 @@ errcode_t by_directory_open(struct inode_scan *scan, unsigned int depth, struct 
 		free(totals);
 		return ENOMEM;
 	}
-	totals->scan = scan;
-	totals->depths = malloc((count + 1) * sizeof(*totals->depths));
-	totals->row_of = malloc((count + 1) * sizeof(*totals->row_of));
-	totals->rows = malloc((count + 1) * sizeof(*totals->rows));
+	*totals = (struct by_directory){
+		.scan = scan,
+		.depths = malloc((count + 1) * sizeof(*totals->depths)),
+		.row_of = malloc((count + 1) * sizeof(*totals->row_of)),
+		.rows = malloc((count + 1) * sizeof(*totals->rows)),
+	};
 	if (!totals->depths || !totals->row_of || !totals->rows) {
 		close_totals(totals);
 		return ENOMEM;

@@ -395,11 +395,13 @@ errcode_t unlink_cost_open(struct inode_scan *scan, uint32_t batch_files, struct
 
 	if (!cost)
 		return ENOMEM;
-	cost->scan = scan;
-	cost->batch_files = batch_files;
-	cost->limit = scan->report->worst.limit;
-	cost->worker_count = pool_workers(scan->pool);
-	cost->workers = calloc(cost->worker_count, sizeof(*cost->workers));
+	*cost = (struct unlink_cost){
+		.scan = scan,
+		.batch_files = batch_files,
+		.limit = scan->report->worst.limit,
+		.worker_count = pool_workers(scan->pool),
+		.workers = calloc(pool_workers(scan->pool), sizeof(*cost->workers)),
+	};
 	if (!cost->workers) {
 		free(cost);
 		return ENOMEM;

@@ -241,10 +241,12 @@ static errcode_t replay_run(struct simulation *simulation)
 	if (!replay)
 		return problem_set(simulation->problem, ENOMEM, simulation->image->path, "cannot replay on it");
 	replay->simulation = simulation;
-	replay->replayer.image = simulation->image;
-	replay->replayer.is_traced = simulation->is_traced;
-	replay->replayer.inodes_by_policy = has_own_inodes(simulation);
-	replay->replayer.streams = (enum replay_streams)simulation->settings[STREAMS].number;
+	replay->replayer = (struct replayer){
+		.image = simulation->image,
+		.is_traced = simulation->is_traced,
+		.inodes_by_policy = has_own_inodes(simulation),
+		.streams = (enum replay_streams)simulation->settings[STREAMS].number,
+	};
 	errcode_t error = replayer_open(&replay->replayer);
 
 	if (error)

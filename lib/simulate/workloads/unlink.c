@@ -141,9 +141,6 @@ static errcode_t make_directories(struct unlink_job *job)
 
 static errcode_t prepare(struct unlink_job *job, unsigned int streams)
 {
-	const struct setting *settings = job->simulation->settings;
-	job->files = (uint32_t)settings[FILES].number;
-	job->directory_count = (uint32_t)settings[DIRECTORIES].number;
 	job->directories = calloc(job->directory_count, sizeof(struct file_set *));
 	job->order = calloc(job->files, sizeof(*job->order));
 	job->next = calloc(streams, sizeof(*job->next));
@@ -442,10 +439,15 @@ static errcode_t run_job(struct unlink_job *job, unsigned int streams)
 
 static errcode_t unlink_run(struct simulation *simulation)
 {
-	struct unlink_job job = { .simulation = simulation };
+	const struct setting *settings = simulation->settings;
+	struct unlink_job job = {
+		.simulation = simulation,
+		.files = (uint32_t)settings[FILES].number,
+		.directory_count = (uint32_t)settings[DIRECTORIES].number,
+	};
 
 	pthread_mutex_init(&job.making, NULL);
-	errcode_t error = run_job(&job, (unsigned int)simulation->settings[STREAMS].number);
+	errcode_t error = run_job(&job, (unsigned int)settings[STREAMS].number);
 
 	pthread_mutex_destroy(&job.making);
 	for (unsigned int kind = 0; kind < METADATA_KINDS; kind++) {
