@@ -241,17 +241,12 @@ static errcode_t report_print_json(const struct populate_options *options, const
  */
 static errcode_t report_end(const struct populate_options *options, errcode_t error)
 {
-	struct problem problem = { 0 };
-
 	if (!error)
 		error = flush_output(stdout);
-	if (!error)
-		return 0;
-	if (options->size_only)
-		problem_set(&problem, error, "standard output", "cannot write");
-	else
-		problem_set(&problem, error, options->image, "the image is whole, but its report cannot be written");
-	print_problem(&problem);
+	if (error && options->size_only)
+		print_failure(error, "standard output", "cannot write");
+	else if (error)
+		print_failure(error, options->image, "the image is whole, but its report cannot be written");
 	return error;
 }
 
@@ -290,17 +285,13 @@ static int run(struct command *command)
 		problem_set(&problem, error, NULL, "cannot show progress");
 	progress_end(command->options.progress);
 	if (error) {
-		print_problem(&problem);
 		populate_report_clear(&report);
-		return EXIT_FAILURE;
+		return print_problem(&problem);
 	}
 	for (size_t i = 0; i < report.warnings.count; i++)
 		print_problem(&report.warnings.list[i]);
-	if (report.skipped_image) {
-		problem_set_reason(&problem, EINVAL, command->options.image, NULL,
-		                   "is in its own source and is left out");
-		print_problem(&problem);
-	}
+	if (report.skipped_image)
+		print_failure_reason(EINVAL, command->options.image, NULL, "is in its own source and is left out");
 	if (command->options.mke2fs_output)
 		report_print_file(command->options.mke2fs_output, command->json ? stderr : stdout);
 	if (command->json)
@@ -329,7 +320,6 @@ static void use_name(const char *name, struct command *command)
 /* Invoked by one of mke2fs's names and without -d: run mke2fs itself. */
 static int become_mke2fs(const struct command *command, char *name, char **arguments)
 {
-	struct problem problem = { 0 };
 	SCOPE_FREE char *path = NULL;
 
 	arguments[0] = command->type ? name : (char *)"mke2fs";
@@ -340,8 +330,7 @@ static int become_mke2fs(const struct command *command, char *name, char **argum
 		execv(path, arguments);
 		error = errno;
 	}
-	problem_set(&problem, error, "mke2fs", "cannot run");
-	return print_problem(&problem);
+	return print_failure(error, "mke2fs", "cannot run");
 }
 
 /* Every thread has up to four descriptors: with 256 processors the usual limit, 1024, is too low. */
