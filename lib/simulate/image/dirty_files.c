@@ -19,7 +19,7 @@ void dirty_files_abandon(struct dirty_files *dirty, struct written_file *file)
 {
 	if (!file)
 		return;
-	ext2mb_file_close(dirty->worker, file->handle);
+	simulated_file_close(file->file, dirty->worker);
 	free(file);
 }
 
@@ -27,15 +27,15 @@ void dirty_files_abandon(struct dirty_files *dirty, struct written_file *file)
 static errcode_t write_file(struct dirty_files *dirty, struct written_file *file)
 {
 	uint32_t blocks = (uint32_t)image_blocks_of(dirty->image, file->bytes);
-	errcode_t error = file->handle ? 0 :
-	                                 simulated_file_open(file->set, file->file, file->is_closed ? blocks : 0,
-	                                                     dirty->worker, &file->handle);
+	errcode_t error = file->file->handle ? 0 :
+	                                       simulated_file_open(file->set, file->file, file->is_closed ? blocks : 0,
+	                                                           dirty->worker);
 
 	if (error)
 		return error;
 	if (file->is_closed)
-		simulated_file_ends(file->handle, blocks);
-	return simulated_file_write_back(NULL, file->file, dirty->worker, file->handle, blocks);
+		simulated_file_ends(file->file, blocks);
+	return simulated_file_write_back(NULL, file->file, dirty->worker, blocks);
 }
 
 /* The caller holds the lock. */

@@ -54,8 +54,8 @@ struct birth {
 
 /* The file that a stream is writing. */
 struct stream {
-	struct ext2mb_file *handle; /* NULL: none */
-	struct birth file;
+	struct simulated_file *file; /* NULL: none */
+	struct birth birth;
 	uint32_t blocks, step_blocks;
 	uint32_t flags;
 };
@@ -222,33 +222,33 @@ static errcode_t begin_file(struct ageing *ageing, struct ext2mb_worker *worker,
 	uint32_t parts = (uint32_t)profile->steps.list[profile_choose(&profile->steps, &ageing->random)].value;
 	bool reserves = choose_reserved(ageing, &parts);
 
-	if (!find_room(ageing, &stream->file))
+	if (!find_room(ageing, &stream->birth))
 		return EXT2MB_ET_NO_INODES;
-	stream->file.size = (uint32_t)profile_size_index(profile, bytes);
-	struct file_set *set = ageing->directories[stream->file.directory];
-	struct simulated_file *file = file_of(ageing, &stream->file);
-	errcode_t error = file_set_alloc_inode(set, stream->file.index, worker);
+	stream->birth.size = (uint32_t)profile_size_index(profile, bytes);
+	struct file_set *set = ageing->directories[stream->birth.directory];
+	errcode_t error = file_set_alloc_inode(set, stream->birth.index, worker);
 
 	if (error)
 		return error;
-	file->map.is_unwritten = reserves;
+	stream->file = &set->files[stream->birth.index];
+	stream->file->map.is_unwritten = reserves;
 	stream->flags = reserves ? EXT2MB_FILE_UNWRITTEN : 0;
 	stream->blocks = blocks;
 	stream->step_blocks = (stream->blocks + parts - 1) / parts;
 	/* A file that is written at once is allocated when its end is known, because Linux delays allocation. */
-	error = simulated_file_open(set, file, stream->step_blocks == stream->blocks ? stream->blocks : 0, worker,
-	                            &stream->handle);
+	error = simulated_file_open(set, stream->file, stream->step_blocks == stream->blocks ? stream->blocks : 0,
+	                            worker);
 	if (!error)
-		error = vector_add(&ageing->living, &ageing->living_count, &ageing->living_capacity, &stream->file,
-		                   sizeof(stream->file));
+		error = vector_add(&ageing->living, &ageing->living_count, &ageing->living_capacity, &stream->birth,
+		                   sizeof(stream->birth));
 	ageing->born += !error;
 	return error;
 }
 
 static void end_file(struct stream *stream, struct ext2mb_worker *worker)
 {
-	ext2mb_file_close(worker, stream->handle);
-	stream->handle = NULL;
+	if (stream->file)
+		simulated_file_close(TAKE(stream->file), worker);
 }
 
 /* Writes one part of one file. Lack of space or of room for files ends the filling; the written data stays. */
@@ -258,24 +258,24 @@ static errcode_t fill_step(void *context, struct ext2mb_worker *worker, unsigned
 	struct stream *stream = &ageing->streams[number];
 	errcode_t error = 0;
 
-	if (!stream->handle) {
+	if (!stream->file) {
 		*is_over = ageing->is_full || ageing->free_blocks < ageing->least_free_blocks;
 		if (*is_over)
 			return 0;
 		error = begin_file(ageing, worker, stream);
 	}
 	if (!error) {
-		struct simulated_file *file = file_of(ageing, &stream->file);
+		struct simulated_file *file = stream->file;
 		const struct image *image = ageing->simulation->image;
 		uint32_t before = file->blocks, left = stream->blocks - before;
 		uint64_t charged = image_charged_blocks(image, file);
 
 		if (stream->step_blocks == stream->blocks && !stream->flags)
-			error = simulated_file_write_back(NULL, file, worker, stream->handle, stream->blocks);
+			error = simulated_file_write_back(NULL, file, worker, stream->blocks);
 		else
 			error = simulated_file_append(
-				file, worker, stream->handle,
-				before + (left < stream->step_blocks ? left : stream->step_blocks), stream->flags);
+				NULL, file, worker, before + (left < stream->step_blocks ? left : stream->step_blocks),
+				stream->flags);
 		ageing->written_blocks += file->blocks - before;
 		ageing->free_blocks -= image_charged_blocks(image, file) - charged;
 		if (error || file->blocks == stream->blocks)

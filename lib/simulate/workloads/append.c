@@ -14,8 +14,8 @@
 #include "support/seconds.h"
 
 struct container {
-	_Alignas(128) struct ext2mb_file *handle;
-	uint64_t appends, rounds; /* of fallocate2 */
+	_Alignas(128) uint64_t appends; /* of fallocate2 */
+	uint64_t rounds;
 };
 
 struct job {
@@ -53,8 +53,7 @@ static errcode_t open_files(struct job *job, bool changes_inodes)
 		struct simulated_file *file = &job->set->files[index];
 
 		file->map.is_unwritten = job->flags & EXT2MB_FILE_UNWRITTEN;
-		error = simulated_file_open(job->set, file, job->is_closed ? job->file_blocks : 0, image->worker,
-		                            &job->containers[index].handle);
+		error = simulated_file_open(job->set, file, job->is_closed ? job->file_blocks : 0, image->worker);
 	}
 	return error;
 }
@@ -83,7 +82,7 @@ static errcode_t make_files(struct job *job, size_t count, bool is_written, bool
 static void close_files(struct job *job)
 {
 	for (size_t index = 0; job->set && index < job->set->count; index++)
-		ext2mb_file_close(job->simulation->image->worker, job->containers[index].handle);
+		simulated_file_close(&job->set->files[index], job->simulation->image->worker);
 	free(job->containers);
 }
 
@@ -131,7 +130,7 @@ static errcode_t append_with_inode(const struct job *job, struct ext2mb_worker *
 	errcode_t error = inode_buffers_mark_dirty(image, file, inode); /* dquot_alloc_block() */
 
 	if (!error)
-		error = simulated_file_append(file, worker, job->containers[stream].handle, end, job->flags);
+		error = simulated_file_append(NULL, file, worker, end, job->flags);
 	if (!error)
 		error = inode_buffers_mark_extents(image, file, inode); /* ext4_ext_insert_extent() */
 	if (error)
@@ -145,27 +144,17 @@ static errcode_t append_step(void *context, struct ext2mb_worker *worker, unsign
 {
 	const struct job *job = context;
 	struct simulated_file *file = &job->set->files[stream];
-	struct container *container = &job->containers[stream];
+	struct image *image = job->grows_maps ? job->simulation->image : NULL;
 	uint32_t end = job->is_closed ? job->file_blocks : next_end(job, file);
-	errcode_t error;
+	errcode_t error = job->is_closed              ? simulated_file_write_back(image, file, worker, end) :
+	                  !image && job->set->buffers ? append_with_inode(job, worker, stream, end) :
+	                                                simulated_file_append(image, file, worker, end, job->flags);
 
-	if (job->is_closed)
-		error = simulated_file_write_back(job->grows_maps ? job->simulation->image : NULL, file, worker,
-		                                  container->handle, end);
-	else if (job->grows_maps)
-		error = simulated_file_append_with_map(job->simulation->image, file, worker, container->handle, end,
-		                                       job->flags);
-	else if (job->set->buffers)
-		error = append_with_inode(job, worker, stream, end);
-	else
-		error = simulated_file_append(file, worker, container->handle, end, job->flags);
-	if (error)
-		return error;
 	*is_over = end == job->file_blocks;
 	/* Closes the file: unused preallocations are discarded before other streams end. */
-	if (*is_over)
-		ext2mb_file_close(worker, TAKE(container->handle));
-	return 0;
+	if (!error && *is_over)
+		simulated_file_close(file, worker);
+	return error;
 }
 
 static errcode_t append_run(struct simulation *simulation)
@@ -295,7 +284,7 @@ static errcode_t truncate_file(struct job *job, struct container *container, str
 	errcode_t error;
 
 	lock_groups(job->simulation, file);
-	ext2mb_file_truncate(worker, container->handle, 0);
+	ext2mb_file_truncate(worker, file->handle, 0);
 	error = simulated_file_truncate(file, worker);
 	container->rounds++;
 	if (!error && is_commit_due(job, container))
@@ -316,8 +305,7 @@ static errcode_t fallocate2_step(void *context, struct ext2mb_worker *worker, un
 		if (file->blocks == job->file_blocks)
 			return truncate_file(job, container, file, worker, is_over);
 		container->appends++;
-		errcode_t error =
-			simulated_file_append(file, worker, container->handle, next_end(job, file), job->flags);
+		errcode_t error = simulated_file_append(NULL, file, worker, next_end(job, file), job->flags);
 
 		if (error)
 			return error;

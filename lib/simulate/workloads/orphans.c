@@ -40,9 +40,8 @@ static const struct workload_option creat_clo_options[] = {
 #define DELETION_LOCKS 1
 
 struct shrinking {
-	_Alignas(128) struct ext2mb_file *handle; /* of truncate */
-	uint64_t left;                            /* bytes of the file, or times */
-	uint8_t *page;                            /* of truncate: its last block in the page cache */
+	_Alignas(128) uint64_t left; /* bytes of the file, or times */
+	uint8_t *page;               /* of truncate: its last block in the page cache */
 };
 
 struct job {
@@ -113,7 +112,7 @@ static void zero_tail(const struct job *job, const struct shrinking *shrinking)
 /* Frees the last block, as ext4_ext_remove_space() does. */
 static errcode_t free_blocks(const struct job *job, unsigned int file, uint32_t blocks, struct ext2mb_worker *worker)
 {
-	ext2mb_file_truncate(worker, job->files[file].handle, blocks);
+	ext2mb_file_truncate(worker, job->set->files[file].handle, blocks);
 	errcode_t error = simulated_file_shrink(&job->set->files[file], worker, blocks);
 
 	if (!error)
@@ -178,15 +177,14 @@ static errcode_t cut_nothing(const struct job *job, unsigned int file, struct ex
 static errcode_t creat_clo_step(void *context, struct ext2mb_worker *worker, unsigned int stream, bool *is_over)
 {
 	const struct job *job = context;
-	struct ext2mb_file *handle;
-	errcode_t error = simulated_file_open(job->set, &job->set->files[stream], 0, worker, &handle);
+	errcode_t error = simulated_file_open(job->set, &job->set->files[stream], 0, worker);
 
 	if (error)
 		return error;
 	error = as_orphan(job, stream, worker, cut_nothing);
 	if (!error)
 		error = finish(job, stream);
-	ext2mb_file_close(worker, handle);
+	simulated_file_close(&job->set->files[stream], worker);
 	*is_over = !--job->files[stream].left;
 	return error;
 }
@@ -197,10 +195,10 @@ static errcode_t write_whole(struct job *job, unsigned int file, uint64_t bytes)
 	struct image *image = job->simulation->image;
 	uint32_t block_bytes = image->format.block_bytes, blocks = (uint32_t)image_blocks_of(image, bytes);
 	struct simulated_file *simulated = &job->set->files[file];
-	errcode_t error = simulated_file_open(job->set, simulated, 0, image->worker, &job->files[file].handle);
+	errcode_t error = simulated_file_open(job->set, simulated, 0, image->worker);
 
 	if (!error)
-		error = simulated_file_append(simulated, image->worker, job->files[file].handle, blocks, 0);
+		error = simulated_file_append(NULL, simulated, image->worker, blocks, 0);
 	job->files[file].page = job->pages + (size_t)file * block_bytes;
 	memset(job->files[file].page, 'x', block_bytes);
 	job->set->buffers->inodes[file].value.size_bytes = bytes;
@@ -306,7 +304,7 @@ static errcode_t run_job(struct simulation *simulation, bool has_blocks, stream_
 		error = streams_run(simulation, (unsigned int)job.set->count, step, &job, 0, "cannot truncate", &cost);
 	}
 	for (size_t file = 0; job.set && file < job.set->count; file++)
-		ext2mb_file_close(image->worker, job.files[file].handle);
+		simulated_file_close(&job.set->files[file], image->worker);
 	if (!error) {
 		add_rates(&job, &cost);
 		error = allocator_values_add(simulation, &cost);
