@@ -49,7 +49,7 @@ errcode_t request_check(struct shell *shell)
 	struct filesystem *filesystem = &shell->filesystem;
 	struct ext2mb *mb = filesystem->mb;
 	char why[256] = "";
-	errcode_t error = kernel_forms_load(mb);
+	errcode_t error = kernel_groups_load(mb);
 
 	if (!error)
 		error = load_all_inodes(mb);
@@ -147,7 +147,7 @@ errcode_t request_orders(struct shell *shell)
 		shell->word_count > 1 ? words_number(shell->words[1], 0, mb->orders - 1, &order, &shell->problem) : 0;
 
 	if (!error)
-		error = kernel_forms_load(mb);
+		error = kernel_groups_load(mb);
 	if (error)
 		return error;
 	return shell->word_count > 1 ? list_order(shell, (unsigned int)order) : list_orders(shell);

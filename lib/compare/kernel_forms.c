@@ -32,19 +32,6 @@ static errcode_t put_text(void *stream, const char *text, size_t bytes)
 	return 0;
 }
 
-errcode_t kernel_forms_load(struct ext2mb *mb)
-{
-	for (uint32_t number = 0; number < mb->geometry.groups; number++) {
-		errcode_t error = group_enter(mb, number);
-
-		if (!error)
-			group_leave(mb, number);
-		else if (error != EXT2MB_ET_CORRUPT_GROUP)
-			return error;
-	}
-	return 0;
-}
-
 /* --- Groups --------------------------------------------------------------------------------------------------- */
 
 errcode_t kernel_groups_print(struct ext2mb *mb, uint32_t first, uint32_t end, FILE *stream)
@@ -126,7 +113,7 @@ static void put_lines(struct json *json, const char *key, char *rest)
 
 errcode_t kernel_form_print(enum kernel_form form, struct ext2mb *mb, FILE *stream)
 {
-	errcode_t error = forms[form].needs_all ? kernel_forms_load(mb) : 0;
+	errcode_t error = forms[form].needs_all ? kernel_groups_load(mb) : 0;
 
 	if (error)
 		return error;

@@ -106,8 +106,6 @@ MUST_CHECK errcode_t kernel_groups_create(struct ext2mb *mb);
 uint32_t kernel_read_ahead(const struct ext2mb *mb);
 uint32_t kernel_read_ahead_most(const struct ext2mb *mb);
 
-MUST_CHECK errcode_t kernel_groups_warm(struct ext2mb *mb);
-
 /* search_group() as the kernel does it: reads ahead, and with cheap criteria skips groups that are not loaded. */
 MUST_CHECK errcode_t kernel_visit(struct free_search *search, uint32_t number, bool waits);
 

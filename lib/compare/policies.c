@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "allocator/allocator.h"
+#include "compare/kernel_forms.h"
 #include "compare/kernel_policy.h"
 #include "compare/user_policy.h"
 #include "ext2fs/messages.h"
@@ -286,7 +287,7 @@ static errcode_t open_policy(ext2_filsys fs, const struct policy_options *option
 	errcode_t error = open_with(fs, options, &allocator, bind(kernel, is_kernels), ret);
 	if (error || !is_kernels || kernel->loading == GROUPS_COLD)
 		return error;
-	error = kernel_groups_warm(*ret);
+	error = kernel_groups_load(*ret);
 	if (error)
 		ext2mb_close(TAKE(*ret));
 	return error;
