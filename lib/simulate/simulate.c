@@ -85,18 +85,11 @@ static errcode_t run_on(const struct simulate_options *options, struct image *im
 	struct setting own[WORKLOAD_MOST_OPTIONS];
 	struct simulation simulation = {
 		.image = image,
-		.options = &measurement->configuration->options,
+		.options = options,
+		.configuration = measurement->configuration,
 		.settings = settings_of(options, measurement->configuration, own),
 		.threads = options->machine ? 0 : measurement->threads,
 		.processors = options->machine ? measurement->threads : options->processors,
-		.machine = options->machine,
-		.cpu_percent = options->cpu_percent,
-		.checksums = options->checksums,
-		.seed = options->seed,
-		.input = options->input,
-		.is_traced = measurement->configuration->is_traced,
-		.name = measurement->configuration->name,
-		.progress = options->progress,
 		.result = &measurement->result,
 		.problem = problem,
 	};

@@ -298,8 +298,8 @@ static errcode_t fill(struct ageing *ageing)
 
 	for (uint32_t number = 0; number < ageing->profile.streams; number++)
 		end_file(&ageing->streams[number], simulation->image->worker);
-	progress_add(simulation->progress, (ageing->written_blocks - before) * simulation->image->format.block_bytes,
-	             0);
+	progress_add(simulation->options->progress,
+	             (ageing->written_blocks - before) * simulation->image->format.block_bytes, 0);
 	return error;
 }
 
@@ -518,7 +518,7 @@ static errcode_t age_run(struct simulation *simulation)
 		.to_write_blocks = full * settings[CHURN].number,
 		.free_blocks = free_blocks,
 		.least_free_blocks = (is_full_already ? free_blocks : image->geometry.end_block) - full,
-		.random = simulation->seed,
+		.random = simulation->options->seed,
 	};
 
 	if (simulation->threads)
@@ -526,7 +526,8 @@ static errcode_t age_run(struct simulation *simulation)
 		                          "it is done by one thread: leave out --threads");
 	errcode_t error = profile_read(name, &ageing.profile, simulation->problem);
 	if (!error) {
-		progress_stage(simulation->progress, "age", ageing.to_write_blocks * image->format.block_bytes, 0);
+		progress_stage(simulation->options->progress, "age", ageing.to_write_blocks * image->format.block_bytes,
+		               0);
 		error = grow_old(&ageing);
 	}
 	if (!error) {

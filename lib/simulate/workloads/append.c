@@ -170,7 +170,7 @@ static errcode_t append_run(struct simulation *simulation)
 		.simulation = simulation,
 		.file_blocks = blocks_of(simulation, settings[APPEND_FILE_SIZE].number),
 		.step_blocks = blocks_of(simulation, settings[APPEND_STEP].number),
-		.grows_maps = simulation->is_one_process && simulation->options->policy != POLICY_EXT2MB,
+		.grows_maps = simulation->is_one_process && simulation->configuration->options.policy != POLICY_EXT2MB,
 		.is_closed = settings[APPEND_CLOSED].number,
 	};
 	uint64_t bytes = (uint64_t)streams * job.file_blocks * block_bytes;
@@ -178,14 +178,14 @@ static errcode_t append_run(struct simulation *simulation)
 	errcode_t error = make_files(&job, streams, settings[APPEND_WRITTEN].number || job.is_closed,
 	                             inodes == ALWAYS || (inodes == WITH_THREADS && simulation->threads));
 
-	progress_stage(simulation->progress, "append", bytes, 0);
+	progress_stage(simulation->options->progress, "append", bytes, 0);
 	if (!error)
 		error = streams_run(simulation, streams, append_step, &job, job.step_blocks * block_bytes,
 		                    "cannot append", &cost);
 	close_files(&job);
 	if (error)
 		return error;
-	if (simulation->machine)
+	if (simulation->options->machine)
 		result_add(simulation->result, NULL, RESULT_MODELLED,
 		           (const struct named_value[]){
 				   { "modelled_bandwidth_mib", "bw (MiB/s)",
@@ -341,7 +341,7 @@ static void add_rates(const struct job *job, const struct streams_cost *cost)
 	}
 	double all = (double)appends;
 
-	if (job->simulation->machine)
+	if (job->simulation->options->machine)
 		add_modelled_rates(job, &cost->modelled, all);
 	else
 		result_add(job->simulation->result, NULL, RESULT_MEASURED,
@@ -366,9 +366,7 @@ static void add_rates(const struct job *job, const struct streams_cost *cost)
 static errcode_t fallocate2_run(struct simulation *simulation)
 {
 	const struct setting *settings = simulation->settings;
-	unsigned int processors = simulation->machine ? simulation->processors : 1;
-	unsigned int threads = simulation->threads ? simulation->threads : processors;
-	unsigned int count = settings[CONTAINERS].number ? (unsigned int)settings[CONTAINERS].number : threads;
+	unsigned int count = streams_wanted(simulation, settings[CONTAINERS].number);
 	struct job job = {
 		.simulation = simulation,
 		.file_blocks = blocks_of(simulation, settings[FILE_SIZE].number),
@@ -381,7 +379,7 @@ static errcode_t fallocate2_run(struct simulation *simulation)
 	errcode_t error = make_files(&job, count, settings[WRITTEN].number, false);
 
 	if (!error) {
-		progress_stage(simulation->progress, "fallocate2", 0, 0);
+		progress_stage(simulation->options->progress, "fallocate2", 0, 0);
 		error = streams_run(simulation, count, fallocate2_step, &job, 0, "cannot append or truncate", &cost);
 	}
 	if (!error) {

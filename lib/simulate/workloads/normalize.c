@@ -337,7 +337,7 @@ static errcode_t fsstress_step(struct normalize *job, struct file_set *parent, s
 	                          ENOMEM;
 
 	for (unsigned int stream = 0; !error && stream < job->streams; stream++)
-		mixes[stream].random = job->simulation->seed + stream;
+		mixes[stream].random = job->simulation->options->seed + stream;
 	job->mixes = mixes;
 	if (!error)
 		error = streams_run(job->simulation, job->streams, mix_step, job, 1, "cannot run the mix", cost);
@@ -414,7 +414,7 @@ static errcode_t add_values(struct normalize *job, const char *section, const st
 
 	if (error)
 		return error;
-	double partial = (double)partial_stripes(set, configuration_stripe(simulation->options));
+	double partial = (double)partial_stripes(set, configuration_stripe(&simulation->configuration->options));
 
 	result_add(simulation->result, section, RESULT_LAYOUT,
 	           (const struct named_value[]){
@@ -447,7 +447,7 @@ static errcode_t run_step(struct normalize *job, const struct step *step, double
 	struct file_set *set;
 	errcode_t error = file_set_create(image, job->top, step->name, 0, &set);
 
-	progress_stage(job->simulation->progress, step->name, 0, 0);
+	progress_stage(job->simulation->options->progress, step->name, 0, 0);
 	if (!error)
 		error = step->run(job, set, &cost);
 	if (!error)
@@ -525,7 +525,7 @@ static errcode_t normalize_run(struct simulation *simulation)
 	if (error)
 		return error;
 	error = settings[SIZES].text ? size_list_read(&job.sizes, settings[SIZES].text, simulation->problem) :
-	                               size_list_make(&job.sizes, settings[FILES].number, simulation->seed);
+	                               size_list_make(&job.sizes, settings[FILES].number, simulation->options->seed);
 
 	if (!error)
 		error = file_set_create(image, NULL, image->directory, 0, &job.top);

@@ -212,9 +212,7 @@ static errcode_t prepare(struct simulation *simulation, bool has_blocks, struct 
 {
 	const struct setting *settings = simulation->settings;
 	struct image *image = simulation->image;
-	unsigned int processors = simulation->machine ? simulation->processors : 1;
-	unsigned int threads = simulation->threads ? simulation->threads : processors;
-	unsigned int count = settings[FILES].number ? (unsigned int)settings[FILES].number : threads;
+	unsigned int count = streams_wanted(simulation, settings[FILES].number);
 	uint32_t block_bytes = image->format.block_bytes;
 
 	*job = (struct job){
@@ -260,7 +258,7 @@ static void add_rates(const struct job *job, const struct streams_cost *cost)
 {
 	struct simulation *simulation = job->simulation;
 	double all = (double)job->set->count * (double)simulation->settings[AMOUNT].number;
-	if (simulation->machine)
+	if (simulation->options->machine)
 		result_add(simulation->result, NULL, RESULT_MODELLED,
 		           (const struct named_value[]){
 				   { "ops", "Truncations per second", all / cost->modelled.seconds, 0 },
@@ -300,7 +298,7 @@ static errcode_t run_job(struct simulation *simulation, bool has_blocks, stream_
 	if (!error)
 		error = open_orphans(simulation, &job);
 	if (!error) {
-		progress_stage(simulation->progress, "truncate", 0, 0);
+		progress_stage(simulation->options->progress, "truncate", 0, 0);
 		error = streams_run(simulation, (unsigned int)job.set->count, step, &job, 0, "cannot truncate", &cost);
 	}
 	for (size_t file = 0; job.set && file < job.set->count; file++)

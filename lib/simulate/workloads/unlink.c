@@ -69,7 +69,7 @@ struct unlink_job {
 /* A file's size does not depend on the time or the thread of its extraction. */
 static uint32_t blocks_of(const struct unlink_job *job, uint32_t number)
 {
-	uint64_t random = job->simulation->seed ^ (uint64_t)number << 32;
+	uint64_t random = job->simulation->options->seed ^ (uint64_t)number << 32;
 
 	if (random_below(&random, 100) < SINGLE_BLOCK_PERCENT)
 		return 1;
@@ -104,7 +104,7 @@ static errcode_t extract_step(void *context, struct ext2mb_worker *worker, unsig
 	if (error)
 		return error;
 	/* Without locality groups each file goes as near to its inode's group as possible, as in ext3. */
-	if (job->simulation->options->allocator.locality == EXT2MB_LOCALITY_NONE)
+	if (job->simulation->configuration->options.allocator.locality == EXT2MB_LOCALITY_NONE)
 		return simulated_file_append_near(file, worker, image_inode_group_start(image, file->ino), blocks);
 	return simulated_file_finish(set, file, worker, blocks, 0);
 }
@@ -151,7 +151,7 @@ static errcode_t prepare(struct unlink_job *job, unsigned int streams)
 		job->next[stream] = (uint32_t)((uint64_t)job->files * stream / streams);
 		job->ends[stream] = (uint32_t)((uint64_t)job->files * (stream + 1) / streams);
 	}
-	shuffle(job, job->simulation->seed);
+	shuffle(job, job->simulation->options->seed);
 	return make_directories(job);
 }
 
@@ -414,7 +414,7 @@ static errcode_t run_job(struct unlink_job *job, unsigned int streams)
 
 	if (error)
 		return problem_set(simulation->problem, error, simulation->image->path, "cannot make directories");
-	progress_stage(simulation->progress, "extract", 0, job->files);
+	progress_stage(simulation->options->progress, "extract", 0, job->files);
 	error = streams_run(simulation, streams, extract_step, job, STREAMS_STEP_IS_FILE, "cannot extract", &cost);
 	if (!error)
 		error = make_rest(job);
