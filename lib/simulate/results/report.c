@@ -22,11 +22,9 @@ static int width_of(const struct configuration *configuration)
 	return length > COLUMN ? length : COLUMN;
 }
 
-static void print_rule(FILE *stream, int width)
-{
-	for (int column = 0; column < width; column++)
-		fputc('-', stream);
-}
+/* As long as the longest column. */
+static const char rule[] = "------------------------------------------------------------------------------";
+_Static_assert(sizeof(rule) > CONFIGURATION_NAME_BYTES + 2 && sizeof(rule) > FIRST_COLUMN + 2, "columns");
 
 /* Were other programs so busy that the measurement means nothing? */
 static bool is_disturbed(const struct simulate_options *options, const struct measurement *measurement)
@@ -87,14 +85,9 @@ static void print_by_value(FILE *stream, const struct simulate_options *options,
 	fprintf(stream, "| %-*s | %-8s", FIRST_COLUMN, "", "");
 	for (size_t index = 0; index < options->configuration_count; index++)
 		fprintf(stream, " | %*s", width_of(&configurations[index]), configurations[index].name);
-	fputs(" |\n|", stream);
-	print_rule(stream, FIRST_COLUMN + 2);
-	fputs("|----------", stream);
-	for (size_t index = 0; index < options->configuration_count; index++) {
-		fputs("|", stream);
-		print_rule(stream, width_of(&configurations[index]) + 1);
-		fputs(":", stream);
-	}
+	fprintf(stream, " |\n|%.*s|----------", FIRST_COLUMN + 2, rule);
+	for (size_t index = 0; index < options->configuration_count; index++)
+		fprintf(stream, "|%.*s:", width_of(&configurations[index]) + 1, rule);
 	fputs("|\n", stream);
 	for (unsigned int number = 0; number < first->count; number++) {
 		const struct result_value *value = &first->values[number];
@@ -125,13 +118,9 @@ static void print_by_threads(FILE *stream, const struct simulate_options *option
 			fprintf(stream, " | %*u", COLUMN, options->threads[column]);
 		else
 			fprintf(stream, " | %*s", COLUMN, "none: in turns");
-	fputs(" |\n|", stream);
-	print_rule(stream, FIRST_COLUMN + 2);
-	for (size_t column = 0; column < options->thread_count; column++) {
-		fputs("|", stream);
-		print_rule(stream, COLUMN + 1);
-		fputs(":", stream);
-	}
+	fprintf(stream, " |\n|%.*s", FIRST_COLUMN + 2, rule);
+	for (size_t column = 0; column < options->thread_count; column++)
+		fprintf(stream, "|%.*s:", COLUMN + 1, rule);
 	fputs("|\n", stream);
 	for (size_t row = 0; row < options->configuration_count; row++) {
 		fprintf(stream, "| %-*s", FIRST_COLUMN, options->configurations[row].name);
@@ -187,8 +176,7 @@ static void print_fits(FILE *stream, const struct simulate_options *options, con
 			        "processor\n\n| %-*s |   sigma |   kappa | if there were %u processors "
 			        "|\n|%.*s|--------:|"
 			        "--------:|-----------------------:|\n",
-			        options->online_processors, FIRST_COLUMN, "", most, FIRST_COLUMN + 2,
-			        "------------------------------------------------------------");
+			        options->online_processors, FIRST_COLUMN, "", most, FIRST_COLUMN + 2, rule);
 		is_first = false;
 		fprintf(stream, "| %-*s | %7.4f | %7.4f | %22.0f |\n", FIRST_COLUMN, options->configurations[row].name,
 		        fit.sigma, fit.kappa, scalability_at(&fit, most) / shares);

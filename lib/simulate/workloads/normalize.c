@@ -356,19 +356,19 @@ static errcode_t time_fallocate(struct disk_time *disk, const struct normalize *
 /* The source is on another disk. */
 static errcode_t time_copy(struct disk_time *disk, const struct normalize *job UNUSED, const struct file_set *set)
 {
-	return normalize_time_untar(disk, set, NULL);
+	return normalize_time_trees(disk, set, NULL, false);
 }
 
 static errcode_t time_tar(struct disk_time *disk, const struct normalize *job, const struct file_set *set UNUSED)
 {
 	/* Without a tree to read, the time is that of one dd. */
-	return job->copied ? normalize_time_tar(disk, job->copied, job->archives) :
+	return job->copied ? normalize_time_trees(disk, job->copied, job->archives, true) :
 	                     normalize_time_files(disk, job->archives);
 }
 
 static errcode_t time_untar(struct disk_time *disk, const struct normalize *job, const struct file_set *set)
 {
-	return normalize_time_untar(disk, set, job->archives);
+	return normalize_time_trees(disk, set, job->archives, false);
 }
 
 static errcode_t time_files(struct disk_time *disk, const struct normalize *job UNUSED, const struct file_set *set)

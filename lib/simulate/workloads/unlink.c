@@ -60,8 +60,10 @@ struct unlink_job {
 	uint64_t commits;
 	struct file_set **directories; /* by name until they are sorted for the deletion */
 	uint32_t directory_count;
-	uint32_t *order;       /* order of extraction of all files */
-	uint32_t *next, *ends; /* by stream: the rest of its part of the order */
+	uint32_t *order; /* order of extraction of all files */
+	struct {
+		uint32_t next, end;
+	} * parts; /* by stream: the rest of its part of the order */
 	uint32_t files;
 	pthread_mutex_t making; /* for making a directory with its first file */
 };
@@ -88,11 +90,10 @@ static errcode_t extract_step(void *context, struct ext2mb_worker *worker, unsig
 	struct unlink_job *job = context;
 	const struct image *image = job->simulation->image;
 
-	if (job->next[stream] == job->ends[stream]) {
-		*is_over = true;
+	*is_over = job->parts[stream].next == job->parts[stream].end;
+	if (*is_over)
 		return 0;
-	}
-	uint32_t number = job->order[job->next[stream]++];
+	uint32_t number = job->order[job->parts[stream].next++];
 	struct file_set *set = job->directories[number % job->directory_count];
 	size_t index = number / job->directory_count;
 	struct simulated_file *file = &set->files[index];
@@ -143,13 +144,12 @@ static errcode_t prepare(struct unlink_job *job, unsigned int streams)
 {
 	job->directories = calloc(job->directory_count, sizeof(struct file_set *));
 	job->order = calloc(job->files, sizeof(*job->order));
-	job->next = calloc(streams, sizeof(*job->next));
-	job->ends = calloc(streams, sizeof(*job->ends));
-	if (!job->directories || !job->order || !job->next || !job->ends)
+	job->parts = calloc(streams, sizeof(*job->parts));
+	if (!job->directories || !job->order || !job->parts)
 		return ENOMEM;
 	for (unsigned int stream = 0; stream < streams; stream++) {
-		job->next[stream] = (uint32_t)((uint64_t)job->files * stream / streams);
-		job->ends[stream] = (uint32_t)((uint64_t)job->files * (stream + 1) / streams);
+		job->parts[stream].next = (uint32_t)((uint64_t)job->files * stream / streams);
+		job->parts[stream].end = (uint32_t)((uint64_t)job->files * (stream + 1) / streams);
 	}
 	shuffle(job, job->simulation->options->seed);
 	return make_directories(job);
@@ -456,8 +456,7 @@ static errcode_t unlink_run(struct simulation *simulation)
 	}
 	free(job.directories);
 	free(job.order);
-	free(job.next);
-	free(job.ends);
+	free(job.parts);
 	return error;
 }
 
