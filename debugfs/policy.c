@@ -13,11 +13,10 @@
 static errcode_t list(struct shell *shell)
 {
 	static const struct column columns[] = { { "name", -28 }, { "value", -9 }, { "remark", -12 }, { 0 } };
-	const struct tunable *tunable;
 	struct listing listing;
 
 	listing_begin(&listing, shell->is_json, columns);
-	for (unsigned int index = 0; (tunable = tunable_get(index)); index++) {
+	for (const struct tunable *tunable = all_tunables; tunable->name; tunable++) {
 		uint64_t value = tunable->get ? tunable->get(shell->filesystem.mb, &shell->policy) : 0;
 		const char *text = tunable->text ? tunable->text(&shell->policy) : NULL;
 
@@ -36,25 +35,24 @@ static errcode_t list(struct shell *shell)
 
 /* Attaches another allocator and checks that it took the value: it may round it, or not have this tunable on this
  * filesystem. */
-static errcode_t attach(struct shell *shell, const struct tunable *tunable, uint64_t value)
+static errcode_t attach(struct shell *shell, const struct tunable *tunable)
 {
 	errcode_t error = filesystem_attach(&shell->filesystem, &shell->policy);
 
 	user_library_explain(shell->policy.user, error, &shell->problem);
 	if (error)
 		return problem_set(&shell->problem, error, NULL, "policy");
-	return tunable ? tunable_verify(tunable, shell->filesystem.mb, &shell->policy, value, &shell->problem) : 0;
+	return tunable ? tunable_verify(tunable, shell->filesystem.mb, &shell->policy, &shell->problem) : 0;
 }
 
 /* tunable is the option that changes; NULL: the user's library. */
-static errcode_t change(struct shell *shell, const struct policy_options *options, const struct tunable *tunable,
-                        uint64_t value)
+static errcode_t change(struct shell *shell, const struct policy_options *options, const struct tunable *tunable)
 {
 	struct filesystem *filesystem = &shell->filesystem;
 	const struct policy_options before = shell->policy;
 
 	shell->policy = *options;
-	errcode_t error = attach(shell, tunable, value);
+	errcode_t error = attach(shell, tunable);
 
 	if (error) {
 		/* Restores the old policy; if that fails, the filesystem is closed. The message says why the new one
@@ -89,7 +87,7 @@ static errcode_t apply(struct shell *shell, const struct tunable *tunable, uint6
 		return error;
 	tunable_set(tunable, &options, value);
 	if (!tunable->is_live)
-		return change(shell, &options, tunable, value);
+		return change(shell, &options, tunable);
 	ext2mb_set_optimize_scan(shell->filesystem.mb, (int)value);
 	shell->policy = options;
 	return 0;
@@ -107,7 +105,7 @@ static errcode_t use_library(struct shell *shell, const char *path)
 		return error;
 	options.policy = POLICY_USER;
 	options.user = library;
-	error = change(shell, &options, NULL, 0);
+	error = change(shell, &options, NULL);
 	user_library_unload(error ? library : shell->user);
 	if (!error)
 		shell->user = library;

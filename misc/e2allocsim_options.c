@@ -94,9 +94,7 @@ static void choose_machine(struct command *command, const struct taken_option *o
 
 static const char *machine_word(unsigned int index)
 {
-	const struct machine *machine = machine_get(index);
-
-	return machine ? machine->name : NULL;
+	return machine_presets[index].name;
 }
 
 static void set_directory(struct command *command UNUSED, const struct taken_option *option)
@@ -402,7 +400,7 @@ static int read_options(int argument_count, char **arguments, struct command *co
 		command->comparison = COMPARE_MAIN;
 	int used = command_line_read(&line, argument_count, arguments, command);
 
-	if (is_preset && compared_is_set(command, tunable_find("policy")))
+	if (is_preset && tunable_is_set(tunable_find("policy"), &command->policy))
 		command->comparison = COMPARE_NOTHING;
 	return argument_count - used;
 }

@@ -37,7 +37,7 @@ static const struct {
 		(rule) << CHOICE_RULE_SHIFT, 0, name, subject                                                          \
 	}
 
-static const struct choice all_choices[] = {
+const struct choice all_choices[] = {
 	{ CHOICE_TRY_LOCK, 1, "try-lock", "add ext4_try_lock_group() to skip busy groups" },
 	{ CHOICE_STREAM_HITS_APART, 2, "stream-hits-apart",
 	  "separate stream goal hits from s_bal_goals for better tracking" },
@@ -70,9 +70,9 @@ static const struct choice all_choices[] = {
 	RULE(RULE_LONGEST, "longest", "the longest of many runs where none is long enough"),
 	RULE(RULE_LARGE_APART, "large-apart", "what may grow does not begin among small files"),
 	RULE(RULE_SLICES, "slices", "a small file that goes on gets all of a small file's blocks"),
+	{ 0 },
 };
 
-#define CHOICES (sizeof(all_choices) / sizeof(*all_choices))
 #define POLICIES (sizeof(policies) / sizeof(*policies))
 
 errcode_t policy_find(const char *name, enum policy_name *policy)
@@ -84,11 +84,6 @@ errcode_t policy_find(const char *name, enum policy_name *policy)
 		return 0;
 	}
 	return EXT2MB_ET_BAD_ARGUMENT;
-}
-
-const struct choice *choice_get(unsigned int index)
-{
-	return index < CHOICES ? &all_choices[index] : NULL;
 }
 
 uint32_t policy_choices(enum policy_name policy)

@@ -171,7 +171,7 @@ static const char no_read_ahead[] = "the policy ext2mb does not read ahead, all 
 
 #define NUMBER(function) .get = get_##function, .set = set_##function, .maximum = UINT32_MAX
 
-static const struct tunable tunables[] = {
+const struct tunable all_tunables[] = {
 	{ .name = "policy", .get = get_policy, .set = set_policy, .words = policies, .text = user_policy_name },
 	{ .name = "normalization", .get = get_normalization, .set = set_normalization, .words = normalizations },
 	{ .name = "locality", .get = get_locality, .set = set_locality, .words = localities },
@@ -202,23 +202,24 @@ static const struct tunable tunables[] = {
 	{ .name = "mb_prefetch", NUMBER(prefetch), .minimum = 1, .limit = no_read_ahead },
 	{ .name = "mb_prefetch_limit", NUMBER(prefetch_limit), .minimum = 1, .limit = no_read_ahead },
 	{ .name = "mb_stats", .refusal = "this allocator always counts" },
+	{ 0 },
 };
 
 #define VALUE_BYTES 64
-#define TUNABLES (sizeof(tunables) / sizeof(*tunables))
-_Static_assert(TUNABLES <= POLICY_MOST_TUNABLES, "policy_options has room for each");
-
-const struct tunable *tunable_get(unsigned int index)
-{
-	return index < TUNABLES ? &tunables[index] : NULL;
-}
+_Static_assert(sizeof(all_tunables) / sizeof(*all_tunables) <= POLICY_MOST_TUNABLES,
+               "policy_options has room for each");
 
 const struct tunable *tunable_find(const char *name)
 {
-	for (unsigned int index = 0; index < TUNABLES; index++)
-		if (strcmp(tunables[index].name, name) == 0)
-			return &tunables[index];
+	for (const struct tunable *tunable = all_tunables; tunable->name; tunable++)
+		if (strcmp(tunable->name, name) == 0)
+			return tunable;
 	return NULL;
+}
+
+bool tunable_is_set(const struct tunable *tunable, const struct policy_options *options)
+{
+	return options->tunables_set >> (tunable - all_tunables) & 1;
 }
 
 static errcode_t refuse(struct problem *problem, const char *text, const char *why)
@@ -245,7 +246,7 @@ errcode_t tunable_read(const struct tunable *tunable, const char *text, uint64_t
 
 void tunable_set(const struct tunable *tunable, struct policy_options *options, uint64_t value)
 {
-	size_t index = (size_t)(tunable - tunables);
+	size_t index = (size_t)(tunable - all_tunables);
 
 	tunable->set(options, value);
 	options->tunables_set |= UINT64_C(1) << index;
@@ -267,9 +268,9 @@ static void write_value(const struct tunable *tunable, const struct policy_optio
 }
 
 errcode_t tunable_verify(const struct tunable *tunable, const struct ext2mb *mb, const struct policy_options *options,
-                         uint64_t value, struct problem *problem)
+                         struct problem *problem)
 {
-	uint64_t had = tunable->get(mb, options);
+	uint64_t had = tunable->get(mb, options), value = options->tunable_values[tunable - all_tunables];
 	char wanted_text[VALUE_BYTES], had_text[VALUE_BYTES];
 
 	if (had == value)
@@ -284,8 +285,8 @@ errcode_t tunables_verify(const struct ext2mb *mb, const struct policy_options *
 {
 	errcode_t error = 0;
 
-	for (unsigned int index = 0; index < TUNABLES && !error; index++)
-		if (options->tunables_set & UINT64_C(1) << index)
-			error = tunable_verify(&tunables[index], mb, options, options->tunable_values[index], problem);
+	for (const struct tunable *tunable = all_tunables; tunable->name && !error; tunable++)
+		if (tunable_is_set(tunable, options))
+			error = tunable_verify(tunable, mb, options, problem);
 	return error;
 }

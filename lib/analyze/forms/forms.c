@@ -211,7 +211,7 @@ errcode_t file_extents_print(const struct volume *volume, uint32_t ino, const ch
 /* --- All of them --------------------------------------------------------------------------------------------- */
 
 /* In the order in which --help names them; the first is the default. */
-static const struct report_form forms[] = {
+const struct report_form report_forms[] = {
 	{ .name = "text",
 	  .has_free_space = true,
 	  .has_files = true,
@@ -223,9 +223,5 @@ static const struct report_form forms[] = {
 	{ .name = "e4defrag", .has_files = true, .print = form_e4defrag },
 	{ .name = "openmetrics", .has_free_space = true, .has_files = true, .print = form_openmetrics },
 	{ .name = "filefrag", .has_files = true, .print_file = file_extents_print },
+	{ 0 },
 };
-
-const struct report_form *form_get(unsigned int index)
-{
-	return index < sizeof(forms) / sizeof(*forms) ? &forms[index] : NULL;
-}

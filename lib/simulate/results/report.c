@@ -223,10 +223,9 @@ void report_tables(FILE *stream, const struct simulate_options *options, const s
 static void write_choices(struct json *json, const struct policy_options *options)
 {
 	uint32_t choices = (policy_choices(options->policy) | options->choices_added) & ~options->choices_dropped;
-	const struct choice *choice;
 
 	json_open_array(json, "choices");
-	for (unsigned int index = 0; (choice = choice_get(index)); index++)
+	for (const struct choice *choice = all_choices; choice->name; choice++)
 		if (choices & choice->choice)
 			json_string(json, NULL, choice->name);
 	json_close_array(json);
@@ -235,15 +234,13 @@ static void write_choices(struct json *json, const struct policy_options *option
 /* Writes the tunables that were set. */
 static void write_tunables(struct json *json, const struct policy_options *options)
 {
-	const struct tunable *tunable;
-
 	if (!options->tunables_set)
 		return;
 	json_open_object(json, "set");
-	for (unsigned int index = 0; (tunable = tunable_get(index)); index++) {
-		uint64_t value = options->tunable_values[index];
+	for (const struct tunable *tunable = all_tunables; tunable->name; tunable++) {
+		uint64_t value = options->tunable_values[tunable - all_tunables];
 
-		if (!(options->tunables_set & UINT64_C(1) << index))
+		if (!tunable_is_set(tunable, options))
 			continue;
 		if (tunable->words)
 			json_string(json, tunable->name, tunable->words[value]);
