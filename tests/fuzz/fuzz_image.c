@@ -159,9 +159,9 @@ size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t count, size_t most, unsign
 static void check_report(const struct report *report)
 {
 	FUZZ_CHECK(report->free.sizes.sum <= report->filesystem.blocks);
-	FUZZ_CHECK(report->files.regular.runs <= report->files.regular.records);
-	FUZZ_CHECK(report->files.regular.records <= report->files.regular.blocks);
-	FUZZ_CHECK(report->files.extent_blocks.count == report->files.regular.extents);
+	FUZZ_CHECK(report->files.regular.counts.runs <= report->files.regular.counts.records);
+	FUZZ_CHECK(report->files.regular.counts.records <= report->files.regular.counts.blocks);
+	FUZZ_CHECK(report->files.extent_blocks.count == report->files.regular.counts.extents);
 	FUZZ_CHECK(report->worst.count <= report->worst.limit);
 }
 

@@ -135,10 +135,10 @@ static void damage_image(struct random *random)
 static void check_report(const struct report *report)
 {
 	ck_assert_uint_le(report->free.sizes.sum, report->filesystem.blocks);
-	ck_assert_uint_le(report->files.regular.extents, report->files.regular.records);
-	ck_assert_uint_le(report->files.regular.runs, report->files.regular.records);
-	ck_assert_uint_le(report->files.regular.records, report->files.regular.blocks);
-	ck_assert_uint_eq(report->files.extent_blocks.count, report->files.regular.extents);
+	ck_assert_uint_le(report->files.regular.counts.extents, report->files.regular.counts.records);
+	ck_assert_uint_le(report->files.regular.counts.runs, report->files.regular.counts.records);
+	ck_assert_uint_le(report->files.regular.counts.records, report->files.regular.counts.blocks);
+	ck_assert_uint_eq(report->files.extent_blocks.count, report->files.regular.counts.extents);
 	ck_assert_uint_eq(report->files.extents_per_file.count, report->files.regular.files);
 }
 

@@ -83,10 +83,11 @@ static void add_file(void *context, unsigned int worker UNUSED, uint32_t ino UNU
 	add_sums(&totals->rows[number].sums,
 	         &(struct report_directory){
 			 .files = 1,
-			 .blocks = layout->blocks,
-			 .extents = layout->extents,
-			 .runs = layout->runs,
-			 .ideal_extents = score_ideal(layout->blocks, totals->scan->report->filesystem.span_blocks),
+			 .blocks = layout->counts.blocks,
+			 .extents = layout->counts.extents,
+			 .runs = layout->counts.runs,
+			 .ideal_extents =
+				 score_ideal(layout->counts.blocks, totals->scan->report->filesystem.span_blocks),
 		 });
 }
 

@@ -133,17 +133,18 @@ static void write_seeks(struct json *json, const char *key, const struct seek_co
 static void write_sums(struct json *json, const struct report *report, const struct report_sums *sums)
 {
 	double files = sums->files ? (double)sums->files : 1;
-	double extents = sums->extents ? (double)sums->extents : 1;
+	double extents = sums->counts.extents ? (double)sums->counts.extents : 1;
 
-	json_members(json, JSON_COUNT("count", sums->files), JSON_COUNT("blocks", sums->blocks),
-	             JSON_COUNT("extents", sums->extents), JSON_COUNT("ideal_extents", sums->ideal_extents),
-	             JSON_COUNT("runs", sums->runs), JSON_COUNT("records", sums->records),
-	             JSON_NUMBER("avg_extents", (double)sums->extents / files, 3),
-	             JSON_NUMBER("avg_extent_kb", (double)sums->blocks / extents * block_kilobytes(report), 1),
+	json_members(json, JSON_COUNT("count", sums->files), JSON_COUNT("blocks", sums->counts.blocks),
+	             JSON_COUNT("extents", sums->counts.extents), JSON_COUNT("ideal_extents", sums->ideal_extents),
+	             JSON_COUNT("runs", sums->counts.runs), JSON_COUNT("records", sums->counts.records),
+	             JSON_NUMBER("avg_extents", (double)sums->counts.extents / files, 3),
+	             JSON_NUMBER("avg_extent_kb", (double)sums->counts.blocks / extents * block_kilobytes(report), 1),
 	             JSON_COUNT("fragmented_files", sums->fragmented_files), JSON_COUNT("map_blocks", sums->map_blocks),
-	             JSON_COUNT("unwritten_blocks", sums->unwritten_blocks),
-	             JSON_COUNT("unwritten_extents", sums->unwritten_records), JSON_COUNT("holes", sums->holes));
-	write_seeks(json, "seeks_inside", &sums->inside);
+	             JSON_COUNT("unwritten_blocks", sums->counts.unwritten_blocks),
+	             JSON_COUNT("unwritten_extents", sums->counts.unwritten_records),
+	             JSON_COUNT("holes", sums->counts.holes));
+	write_seeks(json, "seeks_inside", &sums->counts.seeks);
 }
 
 static void write_files(struct json *json, const struct report *report)
