@@ -17,7 +17,7 @@ struct trace_counts {
 typedef errcode_t (*trace_visitor)(void *context, const struct trace_event *event, struct problem *problem);
 
 struct trace_options {
-	const uint64_t *device;  /* as trace_device_read() has it; NULL: the trace must be of one filesystem */
+	const uint64_t *device;  /* as trace_device_parse() has it; NULL: the trace must be of one filesystem */
 	uint32_t cluster_blocks; /* blocks of a cluster of the filesystem; the kernel counts in clusters */
 };
 

@@ -195,7 +195,8 @@ bool trace_line_octal(const struct trace_line *line, const char *field, uint32_t
 	return true;
 }
 
-const char *trace_device_read(const char *text, uint64_t *device)
+/* Returns the text after the device; NULL: it is none. */
+static const char *read_device(const char *text, uint64_t *device)
 {
 	uint64_t major, minor;
 	const char *at = read_digits(text, 10, &major);
@@ -211,7 +212,14 @@ bool trace_line_device(const struct trace_line *line, uint64_t *device)
 {
 	const char *at = find_field(line, "dev");
 
-	return at && trace_device_read(at, device);
+	return at && read_device(at, device);
+}
+
+bool trace_device_parse(const char *text, uint64_t *device)
+{
+	const char *end = read_device(text, device);
+
+	return end && !*end;
 }
 
 bool trace_line_flag(const struct trace_line *line, const char *field, const char *word, uint64_t bit)

@@ -35,11 +35,11 @@ bool trace_line_is(const struct trace_line *line, const char *name);
 bool trace_line_number(const struct trace_line *line, const char *field, uint64_t most, uint64_t *value);
 bool trace_line_octal(const struct trace_line *line, const char *field, uint32_t *value);
 
-/* Reads a device, "7,0" or "7:0" as 7 << 32 | 0. Returns the text after it; NULL: it is none. */
-const char *trace_device_read(const char *text, uint64_t *device);
-
-/* The same after the field "dev". */
+/* Reads the device: "dev 7,0" as 7 << 32 | 0. */
 bool trace_line_device(const struct trace_line *line, uint64_t *device);
+
+/* The same of a text that is a device, "7:0" or "7,0". */
+bool trace_device_parse(const char *text, uint64_t *device);
 
 /* Does the field's value, words with | between them or a number, have the word or the bit? False if there is no such
  * field. */

@@ -52,13 +52,6 @@ static bool read_number(const char *value, const struct field *field, struct tra
 	return !errno && *end == '\0' && number <= field->most;
 }
 
-static bool read_device(const char *value, uint64_t *device)
-{
-	const char *end = trace_device_read(value, device);
-
-	return end && !*end;
-}
-
 static bool read_seconds(const char *value, double *seconds)
 {
 	char *end;
@@ -96,7 +89,7 @@ static bool read_field(const char *name, size_t bytes, const char *value, struct
 		if (is_word(fields[index].name, name, bytes))
 			return read_number(value, &fields[index], event);
 	if (is_word("dev", name, bytes))
-		return read_device(value, device);
+		return trace_device_parse(value, device);
 	if (is_word("time", name, bytes))
 		return read_seconds(value, &event->seconds);
 	return !is_word("what", name, bytes) || read_kind(value, event);

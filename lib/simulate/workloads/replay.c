@@ -193,9 +193,8 @@ static errcode_t read_trace(struct replay *replay)
 	struct simulation *simulation = replay->simulation;
 	const char *device_text = simulation->settings[DEVICE].text;
 	uint64_t device;
-	const char *end = device_text ? trace_device_read(device_text, &device) : "";
 
-	if (!end || *end)
+	if (device_text && !trace_device_parse(device_text, &device))
 		return problem_set_reason(simulation->problem, EINVAL, NULL, "--device",
 		                          "%s is no device: MAJOR:MINOR, as 7:0", device_text);
 	const struct trace_options options = {
