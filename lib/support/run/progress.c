@@ -113,19 +113,18 @@ static void estimate(struct progress *progress, struct picture *picture)
 
 static struct picture read_figures(struct progress *progress)
 {
+	double now = seconds_of(CLOCK_MONOTONIC);
 	struct picture picture = {
 		.stage = progress->stage,
 		.bytes = atomic_load_explicit(&progress->bytes, memory_order_relaxed),
 		.files = atomic_load_explicit(&progress->files, memory_order_relaxed),
 		.total_bytes = progress->total_bytes,
 		.total_files = progress->total_files,
+		.seconds = now - progress->begin,
+		.seconds_all = now - progress->start,
 		.fraction = -1,
 	};
 
-	double now = seconds_of(CLOCK_MONOTONIC);
-
-	picture.seconds = now - progress->begin;
-	picture.seconds_all = now - progress->start;
 	if (picture.total_bytes)
 		picture.fraction = (double)picture.bytes / (double)picture.total_bytes;
 	else if (picture.total_files)
