@@ -4,8 +4,11 @@ ondisk_sources := \
 	lib/ondisk/directory_block.c \
 	lib/ondisk/directory_index.c \
 	lib/ondisk/directory_order.c \
+	lib/ondisk/entry_block.c \
 	lib/ondisk/file_map.c \
 	lib/ondisk/format.c \
+	lib/ondisk/hash_tree.c \
+	lib/ondisk/index_block.c \
 	lib/ondisk/inode.c \
 	lib/ondisk/inode_decode.c \
 	lib/ondisk/journal_block.c \
@@ -13,6 +16,7 @@ ondisk_sources := \
 	lib/ondisk/orphan_block.c \
 	lib/ondisk/posix_acl.c \
 	lib/ondisk/quota_file.c \
+	lib/ondisk/verity.c \
 	lib/ondisk/views.c \
 	lib/ondisk/xattr.c \
 	lib/ondisk/xattr_read.c

@@ -37,4 +37,5 @@ preloaded := \
 	endless_xar \
 	fail_allocation \
 	fail_writes \
+	host_verity \
 	no_waiting
