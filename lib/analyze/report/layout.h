@@ -19,7 +19,7 @@ struct seek_counts {
 	uint64_t backward; /* of these: to a lower block */
 };
 
-/* What is counted of one file, or of several: counts only. */
+/* The numbers that one file has, and that add up to those of several. */
 struct layout_counts {
 	uint64_t blocks, unwritten_blocks;
 	uint64_t records, unwritten_records; /* of the map */
