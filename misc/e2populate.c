@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analyze/forms/form_delta.h"
 #include "e2populate_options.h"
 #include "populate/populate.h"
 #include "support/io/whole_io.h"
@@ -122,16 +123,34 @@ static bool existing_may_go(const char *path)
 
 /* --- The report --------------------------------------------------------------------------------------------------- */
 
-static void report_print_size(const char *image, const struct populate_report *report)
+static void report_print_size(const struct populate_options *options, const struct populate_report *report)
 {
-	utf8_print(image, stdout);
+	utf8_print(options->image, stdout);
 	printf(": %" PRIu64 " bytes: %" PRIu64 " blocks of %" PRIu32 " bytes, %" PRIu32 " inodes\n",
 	       report->image_bytes, report->blocks, report->block_bytes, report->image_inodes);
+	if (!report->dm_verity.algorithm)
+		return;
+	utf8_print(options->dm_verity.is_appended ? options->image : options->dm_verity.target, stdout);
+	printf(": %" PRIu64 " bytes of hashes for dm-verity%s\n", report->dm_verity.bytes,
+	       options->dm_verity.is_appended ? " after the filesystem" : "");
 }
 
-static void report_print(const char *image, const struct populate_report *report)
+static void report_print_dm_verity(const struct populate_options *options, const struct populate_dm_verity *verity)
 {
-	utf8_print(image, stdout);
+	printf("dm-verity: %s of hashes ", units_bytes(verity->bytes).text);
+	if (options->dm_verity.is_appended) {
+		printf("after the filesystem, at byte %" PRIu64 "\n", verity->offset_bytes);
+	} else {
+		fputs("in ", stdout);
+		utf8_print(options->dm_verity.target, stdout);
+		putchar('\n');
+	}
+	printf("root hash: %s\n", verity->root_hash);
+}
+
+static void report_print(const struct populate_options *options, const struct populate_report *report)
+{
+	utf8_print(options->image, stdout);
 	printf(": %s, of which %s are free\n", units_bytes(report->image_bytes).text,
 	       units_bytes(report->free_blocks * report->block_bytes).text);
 	printf("%" PRIu64 " name%s, %" PRIu64 " inode%s, %s of data\n", report->names, units_plural(report->names),
@@ -152,11 +171,17 @@ static void report_print(const char *image, const struct populate_report *report
 	if (report->protected_count)
 		printf("%" PRIu64 " file%s protected by fs-verity\n", report->protected_count,
 		       report->protected_count == 1 ? " is" : "s are");
+	if (report->labelled)
+		printf("%" PRIu64 " files have SELinux labels\n", report->labelled);
 	if (report->shared_bytes)
 		printf("%s of data share blocks with the source\n", units_bytes(report->shared_bytes).text);
 	if (report->zero_blocks)
 		printf("%" PRIu64 " block%s of zeros became holes\n", report->zero_blocks,
 		       units_plural(report->zero_blocks));
+	if (report->dm_verity.algorithm)
+		report_print_dm_verity(options, &report->dm_verity);
+	if (report->delta.old_path)
+		form_delta_text(&report->delta, "against ", stdout);
 	if (report->verified)
 		puts("verified: e2fsck finds nothing, and all is as in the source");
 }
@@ -178,6 +203,8 @@ static void write_content(struct json *json, const struct populate_options *opti
 	json_open_object(json, "content");
 	json_counts(json, { "names", report->names }, { "inodes", report->inodes },
 	            { "data_bytes", report->data_bytes });
+	if (options->labels.file_contexts)
+		json_unsigned(json, "labelled_files", report->labelled);
 	/* The rest is known once everything has been read and written. */
 	if (!options->size_only) {
 		json_counts(json, { "files_with_data", report->regular_files }, { "data_blocks", report->data_blocks },
@@ -198,6 +225,25 @@ static void write_sources(struct json *json, const struct populate_report *repor
 		json_close_object(json);
 	}
 	json_close_array(json);
+}
+
+/* Only where a hash tree was asked for. */
+static void write_dm_verity(struct json *json, const struct populate_options *options,
+                            const struct populate_dm_verity *verity)
+{
+	if (!verity->algorithm)
+		return;
+	json_open_object(json, "dm_verity");
+	json_string(json, "path", options->dm_verity.is_appended ? options->image : options->dm_verity.target);
+	if (*verity->root_hash)
+		json_string(json, "root_hash", verity->root_hash);
+	json_string(json, "algorithm", verity->algorithm);
+	json_string(json, "salt", verity->salt);
+	json_string(json, "uuid", verity->uuid);
+	json_counts(json, { "data_block_bytes", verity->data_block_bytes }, { "data_blocks", verity->data_blocks },
+	            { "hash_block_bytes", verity->hash_block_bytes }, { "hash_offset", verity->offset_bytes },
+	            { "bytes", verity->bytes });
+	json_close_object(json);
 }
 
 /* Only images that have such files have this key. */
@@ -246,7 +292,10 @@ static errcode_t report_print_json(const struct populate_options *options, const
 	write_image(&json, options, report);
 	write_content(&json, options, report);
 	write_sources(&json, report);
+	write_dm_verity(&json, options, &report->dm_verity);
 	write_protected(&json, report);
+	if (report->delta.old_path)
+		form_delta_json(&json, &report->delta);
 	json_unsigned(&json, "warnings", report->warnings.count);
 	json_boolean(&json, "verified", report->verified);
 	json_boolean(&json, "skipped_image", report->skipped_image);
@@ -334,10 +383,15 @@ static int run(struct command *command)
 	if (command->json)
 		error = report_print_json(&command->options, &report);
 	else if (command->options.size_only)
-		report_print_size(command->options.image, &report);
+		report_print_size(&command->options, &report);
 	else if (!command->quiet)
-		report_print(command->options.image, &report);
+		report_print(&command->options, &report);
+	errcode_t ranges_error =
+		against_write_ranges(&command->against, command->options.image, &report.delta, &problem);
+
 	populate_report_clear(&report);
+	if (ranges_error)
+		return print_problem(&problem);
 	return report_end(&command->options, error) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

@@ -86,6 +86,16 @@ struct directory_entry {
 	uint32_t record_bytes; /* of the whole entry: 8 bytes, the name, and what is free or belongs to it */
 };
 
+/* A record, which has an entry or is unused. */
+struct directory_record {
+	size_t offset, bytes;
+	struct directory_entry entry; /* ino is 0: unused */
+};
+
+/* False if there is no valid record at this offset. Inode numbers and names may be anything. */
+MUST_CHECK bool directory_record_read(const uint8_t *bytes, size_t byte_count, size_t offset,
+                                      struct directory_record *record);
+
 /* Reads the next used entry, . and .. included; false after the last. */
 MUST_CHECK bool directory_entries_next(struct directory_cursor *cursor, struct directory_entry *entry);
 

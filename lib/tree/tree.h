@@ -32,6 +32,8 @@ struct tree_data_map {
 	struct tree_segment segments[]; /* ascending, never adjacent */
 };
 
+#define TREE_LABEL_XATTR "security.selinux" /* the label that SELinux gives to a file */
+
 struct tree_xattr {
 	const char *name; /* with its prefix ("user."), NUL-terminated */
 	const void *value;

@@ -16,10 +16,11 @@ struct scanned_encrypted {
 };
 
 struct scanned {
-	struct tree *tree;    /* zero detection: holes; filesystem_empty(): the owner of its root */
-	uint32_t inode_count; /* nodes that are not further names of a file */
-	bool has_lost_found;  /* the source brings a lost+found of its own */
-	bool has_protected;   /* files that fs-verity is to protect */
+	struct tree *tree;       /* zero detection: holes; filesystem_empty(): the owner of its root */
+	uint32_t inode_count;    /* nodes that are not further names of a file */
+	bool has_lost_found;     /* the source brings a lost+found of its own */
+	uint32_t lost_found_set; /* xattrs of mke2fs's lost+found, if that stays: in tree->xattr_sets */
+	bool has_protected;      /* files that fs-verity is to protect */
 	struct scanned_encrypted encrypted;
 	bool lacks_projects;       /* the host has not been asked for those of its files */
 	struct base_image *base;   /* the image whose layout is to be kept; may be NULL */

@@ -313,7 +313,7 @@ errcode_t output_renew(struct output *output, int *previous, struct problem *pro
 	return error;
 }
 
-errcode_t output_finish(struct output *output, struct problem *problem)
+errcode_t output_settle(struct output *output, struct problem *problem)
 {
 	if (fsync(output->descriptor) < 0)
 		return problem_set(problem, errno, output->path, "cannot write");
@@ -330,8 +330,21 @@ errcode_t output_finish(struct output *output, struct problem *problem)
 		return problem_set(problem, errno, output->path, "cannot set its owner");
 	if (fchmod(output->descriptor, output->mode) < 0)
 		return problem_set(problem, errno, output->path, "cannot set its mode");
-	error = temporary_rename(&output->temporary, output->path);
+	return 0;
+}
+
+errcode_t output_name(struct output *output, struct problem *problem)
+{
+	errcode_t error = output->in_place ? 0 : temporary_rename(&output->temporary, output->path);
+
 	return error ? problem_set(problem, error, output->path, "cannot create") : 0;
+}
+
+errcode_t output_finish(struct output *output, struct problem *problem)
+{
+	errcode_t error = output_settle(output, problem);
+
+	return error ? error : output_name(output, problem);
 }
 
 void output_close(struct output *output)

@@ -85,6 +85,13 @@ MUST_CHECK errcode_t output_renew(struct output *output, int *previous, struct p
 /* Waits for the data to be on disk and gives the file its final name. EINTR: a signal arrived before that. */
 MUST_CHECK errcode_t output_finish(struct output *output, struct problem *problem);
 
+/*
+ * The two halves of it: all that can fail before, and the name. Files that belong together are all settled before the
+ * first one gets its name.
+ */
+MUST_CHECK errcode_t output_settle(struct output *output, struct problem *problem);
+MUST_CHECK errcode_t output_name(struct output *output, struct problem *problem);
+
 /* Removes the temporary file if output_finish() has not been reached, and frees. */
 void output_close(struct output *output);
 
