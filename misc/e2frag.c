@@ -330,12 +330,69 @@ static bool is_above(const struct command *command, double score)
 	return strtod(shown, NULL) > command->max_score;
 }
 
-static int analyze_and_print(struct command *command, struct subject *subject)
+/* The file ends with the image where the filesystem begins with it. */
+static bool is_image(const struct command *command, const struct subject *subject)
+{
+	struct stat status;
+
+	return !command->offset_bytes && !command->partition && fstat(subject->volume.descriptor, &status) == 0 &&
+	       S_ISREG(status.st_mode);
+}
+
+static errcode_t read_delta(const struct command *command, const struct subject *subject, const struct target *target,
+                            struct delta *delta, struct problem *problem)
+{
+	const struct delta_options options = { command->against.chunk_bytes, is_image(command, subject) };
+	struct delta_old old;
+	struct pool *pool;
+	errcode_t error = delta_old_open(target->path, target->offset_bytes, &old, problem);
+
+	if (error)
+		return error;
+	error = pool_create(command->options.threads, &pool);
+	if (error) {
+		delta_old_close(&old);
+		return problem_set(problem, error, NULL, "cannot start threads");
+	}
+	interrupt_install();
+	error = delta_read(&subject->volume, &old, &options, pool, delta, problem);
+	interrupt_uninstall();
+	if (error)
+		interrupt_explain(command->name, problem);
+	pool_destroy(pool);
+	delta_old_close(&old);
+	delta->old_path = command->against.old;
+	return error;
+}
+
+/* --against: the older image is looked at in the same place. The report then has *delta. */
+static errcode_t compare_with_old(const struct command *command, struct subject *subject, struct delta *delta,
+                                  struct problem *problem)
+{
+	struct target target = { 0 };
+
+	if (!command->against.old)
+		return 0;
+	errcode_t error =
+		target_find(command->against.old, command->offset_bytes, command->partition, &target, problem);
+
+	if (!error)
+		error = read_delta(command, subject, &target, delta, problem);
+	target_free(&target);
+	if (error)
+		return error;
+	subject->report->delta = delta;
+	return against_write_ranges(&command->against, subject->target.path, delta, problem);
+}
+
+static int analyze_and_print(struct command *command, struct subject *subject, struct delta *delta)
 {
 	struct problem problem = { 0 };
 	const struct report *report = subject->report;
 
 	if (analyze_subject(command, subject, &problem))
+		return print_problem(&problem);
+	if (compare_with_old(command, subject, delta, &problem))
 		return print_problem(&problem);
 	int status = command->compare ? compare(command, subject) : print_report(command, report);
 
@@ -353,6 +410,7 @@ static int run(struct command *command)
 {
 	struct problem problem = { 0 };
 	struct subject subject;
+	struct delta delta = { 0 };
 	int status;
 
 	if (subject_open(command->name, command->offset_bytes, command->partition, command->compare, &subject,
@@ -361,7 +419,8 @@ static int run(struct command *command)
 	else if (command->paths.count)
 		status = print_paths(command, &subject);
 	else
-		status = analyze_and_print(command, &subject);
+		status = analyze_and_print(command, &subject, &delta);
+	delta_free(&delta);
 	subject_close(&subject);
 	errcode_t error = command->output_error ? command->output_error : flush_output(stdout);
 

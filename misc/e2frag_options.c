@@ -151,6 +151,7 @@ static const struct option_row options[] = {
 	  .kind = ARGUMENT_IMAGE,
 	  FIELD(compare),
 	  .help = "show IMAGE and OTHER side by side instead; either may be what\n--json has written" },
+	AGAINST_ROWS,
 	{ .name = "html",
 	  .argument = "FILE",
 	  .kind = ARGUMENT_FILE,
@@ -251,11 +252,25 @@ static void check_form(const struct command *command)
 		usage_error("--format=%s shows files, which --only=free leaves out", form->name);
 }
 
-static void check_command(const struct command *command)
+static void check_against(struct command *command)
+{
+	against_check(&command->against);
+	if (!command->against.old)
+		return;
+	if (command->paths.count || !compares(command->form))
+		usage_error("--against works only with %s output of a whole filesystem", forms_that(compares));
+	if (command->compare)
+		usage_error("--against compares blocks, and --compare reports: give one of them");
+	if (command->options.quick_seconds)
+		usage_error("--quick leaves out part of the filesystem, which --against needs");
+}
+
+static void check_command(struct command *command)
 {
 	if (command->partition && command->offset_bytes)
 		usage_error("--partition and --offset both say where the filesystem is: give one of them");
 	check_form(command);
+	check_against(command);
 	if (command->options.quick_seconds && (command->paths.count || command->compare || command->html ||
 	                                       command->parts.by_directory || command->parts.unlink))
 		usage_error(

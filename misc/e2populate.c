@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analyze/forms/form_delta.h"
 #include "e2populate_options.h"
 #include "populate/populate.h"
 #include "support/io/whole_io.h"
@@ -170,6 +171,8 @@ static void report_print(const struct populate_options *options, const struct po
 	if (report->protected_count)
 		printf("%" PRIu64 " file%s protected by fs-verity\n", report->protected_count,
 		       report->protected_count == 1 ? " is" : "s are");
+	if (report->labelled)
+		printf("%" PRIu64 " files have SELinux labels\n", report->labelled);
 	if (report->shared_bytes)
 		printf("%s of data share blocks with the source\n", units_bytes(report->shared_bytes).text);
 	if (report->zero_blocks)
@@ -177,6 +180,8 @@ static void report_print(const struct populate_options *options, const struct po
 		       units_plural(report->zero_blocks));
 	if (report->dm_verity.algorithm)
 		report_print_dm_verity(options, &report->dm_verity);
+	if (report->delta.old_path)
+		form_delta_text(&report->delta, "against ", stdout);
 	if (report->verified)
 		puts("verified: e2fsck finds nothing, and all is as in the source");
 }
@@ -198,6 +203,8 @@ static void write_content(struct json *json, const struct populate_options *opti
 	json_open_object(json, "content");
 	json_counts(json, { "names", report->names }, { "inodes", report->inodes },
 	            { "data_bytes", report->data_bytes });
+	if (options->labels.file_contexts)
+		json_unsigned(json, "labelled_files", report->labelled);
 	/* The rest is known once everything has been read and written. */
 	if (!options->size_only) {
 		json_counts(json, { "files_with_data", report->regular_files }, { "data_blocks", report->data_blocks },
@@ -287,6 +294,8 @@ static errcode_t report_print_json(const struct populate_options *options, const
 	write_sources(&json, report);
 	write_dm_verity(&json, options, &report->dm_verity);
 	write_protected(&json, report);
+	if (report->delta.old_path)
+		form_delta_json(&json, &report->delta);
 	json_unsigned(&json, "warnings", report->warnings.count);
 	json_boolean(&json, "verified", report->verified);
 	json_boolean(&json, "skipped_image", report->skipped_image);
@@ -377,7 +386,12 @@ static int run(struct command *command)
 		report_print_size(&command->options, &report);
 	else if (!command->quiet)
 		report_print(&command->options, &report);
+	errcode_t ranges_error =
+		against_write_ranges(&command->against, command->options.image, &report.delta, &problem);
+
 	populate_report_clear(&report);
+	if (ranges_error)
+		return print_problem(&problem);
 	return report_end(&command->options, error) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

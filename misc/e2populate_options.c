@@ -202,6 +202,35 @@ static void set_reflink(struct command *command, const struct taken_option *opti
 	command->reflink_given = option->argument;
 }
 
+/* In the order of the option's words. */
+static void set_labels(struct command *command, const struct taken_option *option)
+{
+	static const enum label_choice choices[] = { LABELS_OF_RULES, LABELS_OF_SOURCE, LABELS_LEFT_OUT };
+
+	command->options.labels.choice = choices[option->value];
+}
+
+static void choose_labels(const struct command *command)
+{
+	const struct label_options *labels = &command->options.labels;
+
+	if (labels->choice == LABELS_OF_RULES && !labels->file_contexts)
+		usage_error("--labels=rules: the rules are missing: --file-contexts=FILE");
+	if (labels->choice == LABELS_LEFT_OUT && labels->file_contexts)
+		usage_error("--labels=none leaves nothing for --file-contexts");
+	if (labels->prefix && !labels->file_contexts)
+		usage_error("--context-prefix works only with --file-contexts");
+}
+
+static void choose_against(struct command *command)
+{
+	against_check(&command->against);
+	if (command->against.old && command->options.size_only)
+		usage_error("--size-only makes no image that --against could compare");
+	command->options.against = command->against.old;
+	command->options.against_chunk_bytes = command->against.chunk_bytes;
+}
+
 /* Sharing saves nothing if every byte is read anyway. */
 static void choose_reflink(struct command *command)
 {
@@ -307,8 +336,8 @@ static const struct option_row own_rows[] = {
 	  .help = "the directory, the archive (tar, cpio, zip, also compressed; -: standard input; others\n"
 	          "as KIND:FILE: 7z, ar, cab, iso, lha, rar, rpm, warc, xar), the manifest (FILE.mtree,\n"
 	          "mtree:FILE), the OCI image (oci:DIR[:REF]) or the image or device with ext2, ext3 or\n"
-	          "ext4 (image:FILE[?offset=N] where it is not told by itself) to put into the filesystem;\n"
-	          "several are laid over each other, the last one on top" },
+	          "ext4 (image:FILE[?offset=N,noload] where it is not told by itself) to put into the\n"
+	          "filesystem; several are laid over each other, the last one on top" },
 	{ .name = "exclude",
 	  .argument = "PATTERN",
 	  .kind = ARGUMENT_TEXT,
@@ -383,6 +412,25 @@ static const struct option_row own_rows[] = {
 	  .set = set_metadata,
 	  .help = "an mtree(5) manifest: owners, modes, times, xattrs of single files;\n"
 	          "devices, directories and links that SOURCE lacks are made" },
+	{ .name = "file-contexts",
+	  .argument = "FILE",
+	  .kind = ARGUMENT_FILE,
+	  FIELD(options.labels.file_contexts),
+	  .help = "SELinux labels by the rules of a policy's file_contexts; as mkfs.erofs(1)" },
+	{ .name = "context-prefix",
+	  .argument = "PATH",
+	  .kind = ARGUMENT_TEXT,
+	  FIELD(options.labels.prefix),
+	  .help = "what stands before each path when it is looked up there: where the image\n"
+	          "will be mounted" },
+	{ .name = "labels",
+	  .argument = "rules|source|none",
+	  .kind = ARGUMENT_WORDS,
+	  .words = "rules|source|none",
+	  .set = set_labels,
+	  .help = "which SELinux labels files get: by --file-contexts alone (rules, the default\n"
+	          "with it), those of SOURCE and by --file-contexts only where it has none\n"
+	          "(source), or none" },
 	{ .name = "casefold",
 	  .argument = "DIRECTORY",
 	  .kind = ARGUMENT_TEXT,
@@ -461,6 +509,7 @@ static const struct option_row own_rows[] = {
 	  FIELD(options.stable_from),
 	  .help = "what did not change since the image OLD keeps its blocks, so that\n"
 	          "the two differ in few; UUID and sizes are OLD's unless given" },
+	AGAINST_ROWS,
 	PROGRESS_ROW(progress),
 	{ .name = "reflink",
 	  .argument = "auto|always|never",
@@ -663,6 +712,8 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	if (command->quiet && command->progress == PROGRESS_AUTO)
 		command->progress = PROGRESS_NONE;
 	choose_owners(command);
+	choose_labels(command);
+	choose_against(command);
 	choose_reflink(command);
 	const uint64_t usual_bytes = memory_available() / 100 * USUAL_MEMORY_PERCENT;
 

@@ -25,12 +25,16 @@ errcode_t directory_hash(const struct ondisk_format *format, const struct direct
 	return error;
 }
 
-static errcode_t hash_name(const struct ondisk_format *format, const struct directory_source *source, uint32_t entry,
-                           uint32_t *hash, uint32_t *minor)
+errcode_t directory_source_hash(const struct ondisk_format *format, const struct directory_source *source,
+                                uint32_t entry, struct directory_hashes *hashes)
 {
+	if (source->hashes) {
+		*hashes = source->hashes(source->context, entry);
+		return 0;
+	}
 	const struct directory_name name = source->name(source->context, entry);
 
-	return directory_hash(format, &name, source->is_casefolded, hash, minor);
+	return directory_hash(format, &name, source->is_casefolded, &hashes->hash, &hashes->minor);
 }
 
 static int compare_keys(const void *left, const void *right)
@@ -100,12 +104,12 @@ static errcode_t order_equals(const struct ondisk_format *format, const struct d
 
 	for (size_t i = 0; i < count; i++) {
 		const uint32_t entry = directory_key_entry(keys[i]);
-		uint32_t major, minor;
-		errcode_t error = hash_name(format, source, entry, &major, &minor);
+		struct directory_hashes hashes;
+		errcode_t error = directory_source_hash(format, source, entry, &hashes);
 
 		if (error)
 			return error;
-		keys[i] = (uint64_t)minor << 32 | entry;
+		keys[i] = (uint64_t)hashes.minor << 32 | entry;
 	}
 	qsort(keys, count, sizeof(*keys), compare_keys);
 	for (size_t i = 0; i < count; i++)
@@ -121,12 +125,12 @@ errcode_t directory_order(const struct ondisk_format *format, const struct direc
 	if (!keys)
 		return ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		uint32_t hash, minor;
-		errcode_t error = hash_name(format, source, (uint32_t)i, &hash, &minor);
+		struct directory_hashes hashes;
+		errcode_t error = directory_source_hash(format, source, (uint32_t)i, &hashes);
 
 		if (error)
 			return error;
-		keys[i] = (uint64_t)hash << 32 | i;
+		keys[i] = (uint64_t)hashes.hash << 32 | i;
 	}
 	errcode_t error = sort_keys(keys, count);
 
@@ -158,13 +162,21 @@ static errcode_t check_names(const struct ondisk_format *format, const struct di
 	return 0;
 }
 
+bool directory_is_same_name(const struct ondisk_format *format, struct directory_name one, struct directory_name other,
+                            bool is_casefolded)
+{
+	if (one.length_bytes == other.length_bytes && memcmp(one.name, other.name, one.length_bytes) == 0)
+		return true;
+	return is_casefolded && ext2fs_casefold_cmp(format->encoding, (const unsigned char *)one.name, one.length_bytes,
+	                                            (const unsigned char *)other.name, other.length_bytes) == 0;
+}
+
 static bool is_same_name(const struct ondisk_format *format, const struct directory_source *source, uint32_t one,
                          uint32_t other)
 {
 	struct directory_name left = source->name(source->context, one), right = source->name(source->context, other);
 
-	return ext2fs_casefold_cmp(format->encoding, (const unsigned char *)left.name, left.length_bytes,
-	                           (const unsigned char *)right.name, right.length_bytes) == 0;
+	return directory_is_same_name(format, left, right, true);
 }
 
 /* Equal names have equal hashes: only neighbours with equal hashes are compared. */

@@ -18,8 +18,8 @@ populate_sources := \
 	lib/populate/metadata/directories.c \
 	lib/populate/metadata/flags.c \
 	lib/populate/metadata/inodes.c \
+	lib/populate/metadata/lost_found.c \
 	lib/populate/metadata/quota.c \
-	lib/populate/metadata/usage_by_id.c \
 	lib/populate/metadata/xattrs.c \
 	lib/populate/output/android_sparse.c \
 	lib/populate/output/dm_verity.c \
@@ -29,6 +29,7 @@ populate_sources := \
 	lib/populate/plan/base_image.c \
 	lib/populate/plan/block_placement.c \
 	lib/populate/plan/block_runs.c \
+	lib/populate/plan/encrypted.c \
 	lib/populate/plan/inode_numbers.c \
 	lib/populate/plan/space_estimate.c \
 	lib/populate/populate.c \

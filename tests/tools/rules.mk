@@ -2,6 +2,8 @@
 test_tools := \
 	compare_trees \
 	differing_blocks \
+	drop_files \
+	encryption \
 	exercise_mount \
 	freed_data \
 	journal_again \
@@ -28,7 +30,7 @@ endif
 test_tool_parts := compare_contents crash_judge exercise_model make_tree_metadata recorded_disk transaction_work
 tests/tools/compare_trees: tests/tools/compare_contents.o
 tests/tools/exercise_mount tests/tools/synced_files: tests/tools/exercise_model.o
-tests/tools/freed_data: tests/tools/crash_judge.o tests/tools/recorded_disk.o
+tests/tools/drop_files tests/tools/freed_data: tests/tools/crash_judge.o tests/tools/recorded_disk.o
 tests/tools/make_tree: tests/tools/make_tree_metadata.o
 tests/tools/transaction_crash: tests/tools/crash_judge.o tests/tools/recorded_disk.o tests/tools/transaction_work.o
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <inttypes.h>
 
+#include "analyze/forms/form_delta.h"
 #include "analyze/forms/forms.h"
 #include "analyze/report/verdict.h"
 
@@ -355,6 +356,8 @@ void form_json_object(struct json *json, const char *key, const struct report *r
 		if (parts->unlink)
 			write_unlink(json, report);
 	}
+	if (report->delta)
+		form_delta_json(json, report->delta);
 	write_verdict(json, report);
 	write_damage(json, report);
 	if (report->quick.seconds)

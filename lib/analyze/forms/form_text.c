@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analyze/forms/form_delta.h"
 #include "analyze/forms/forms.h"
 #include "analyze/report/verdict.h"
 #include "support/io/whole_io.h"
@@ -384,6 +385,8 @@ errcode_t form_text(const struct report *report, const struct form_parts *parts,
 		if (parts->unlink)
 			print_unlink(report, stream);
 	}
+	if (report->delta)
+		form_delta_text(report->delta, "\nAGAINST ", stream);
 	if (report->damage.count) {
 		fprintf(stream, "\nNOT READABLE: %" PRIu64 "\n", report->damage.count);
 		form_damage(report, "  ", stream);

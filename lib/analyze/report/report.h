@@ -13,6 +13,8 @@
 #include "support/histogram.h"
 #include "support/problem.h"
 
+struct delta;
+
 struct report_filesystem {
 	const char *target;    /* as the user named it */
 	const char *device;    /* the file or device that has it */
@@ -281,6 +283,7 @@ struct report {
 	struct report_directory *by_directory; /* NULL unless asked for */
 	size_t by_directory_count;
 	struct report_unlink *unlink; /* NULL unless asked for */
+	const struct delta *delta;    /* against an older image; the caller's; NULL unless asked for */
 	struct report_verdict verdict;
 	double seconds; /* time of the analysis */
 	struct report_quick quick;

@@ -8,6 +8,7 @@
 #include "ondisk/dm_verity.h"
 #include "tree/details.h"
 #include "tree/source_limits.h"
+#include "source/labels/labels.h"
 #include "source/owners/owner_map.h"
 #include "source/sources.h"
 #include "tree/exclude.h"
@@ -66,8 +67,10 @@ struct populate_options {
 	bool inodes_fixed;             /* -N among mke2fs: exactly so many */
 	bool block_size_given;         /* -b among mke2fs */
 	bool usage_given;              /* -T among mke2fs */
-	bool own_defaults;         /* blocks of 4 KiB, and no holes that are not worth an extent; false: as mke2fs(8) */
-	const char *stable_from;   /* an earlier image whose layout is to be kept; NULL: none */
+	bool own_defaults;       /* blocks of 4 KiB, and no holes that are not worth an extent; false: as mke2fs(8) */
+	const char *stable_from; /* an earlier image whose layout is to be kept; NULL: none */
+	const char *against;     /* an older image, of which the report says what differs; NULL: none */
+	uint64_t against_chunk_bytes;
 	uint64_t free_bytes;       /* to be left free at least for any user, as statfs(2) counts; or: */
 	unsigned int free_percent; /* of the filesystem's blocks, below 100 */
 	uint32_t free_inodes;      /* to be left free at least */
@@ -93,7 +96,8 @@ struct populate_options {
 	const char *metadata;          /* a manifest for source/manifest/metadata.h; NULL: none */
 	struct dm_verity_options dm_verity;
 	struct verity_rules verity;
-	struct progress *progress; /* may be NULL */
+	struct label_options labels; /* SELinux's */
+	struct progress *progress;   /* may be NULL */
 };
 
 /* A file's time as it is asked for: none is after the epoch, if there is one. */

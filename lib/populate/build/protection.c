@@ -78,7 +78,8 @@ errcode_t protection_decide(const struct plan *plan, uint32_t node, bool *is_pro
 	errcode_t error = 0;
 
 	*is_protected = false;
-	if (!verity)
+	/* The hashes are those of the contents, which are not known. */
+	if (!verity || plan_node(plan, node)->is_encrypted)
 		return 0;
 	if (!format->verity || !format->extents)
 		error = ENOTSUP;

@@ -7,6 +7,7 @@
 
 #include "ondisk/dm_verity.h"
 #include "ondisk/verity.h"
+#include "image/delta.h"
 #include "support/problem.h"
 
 /* In their order; each is also a stage of the progress that is shown. */
@@ -61,6 +62,7 @@ struct populate_report {
 	uint64_t data_blocks;   /* of regular files */
 	uint64_t data_extents;
 	uint64_t flagged_files; /* of any type, that have file flags */
+	uint64_t labelled;      /* files that have an SELinux label; counted only where rules are given */
 	uint64_t zero_blocks;   /* found to hold only zeros and made holes */
 	uint64_t shared_bytes;  /* of data_bytes, in blocks that the image shares with files of the source */
 	uint64_t free_blocks;   /* the reserved ones too; with size_only: at least */
@@ -75,6 +77,7 @@ struct populate_report {
 	struct populate_dm_verity dm_verity;
 	struct populate_protected *protected_files; /* in the order of the tree; owned */
 	uint64_t protected_count;
+	struct delta delta; /* against the older image, if one is given */
 	bool skipped_image; /* the image itself was found in the source and left out */
 	struct warnings warnings;
 };
