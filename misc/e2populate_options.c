@@ -118,10 +118,10 @@ static const struct {
 	const char *name;
 	struct source_layering layering;
 } whiteouts[] = {
-	{ "none", { WHITEOUTS_NONE, false } },
-	{ "oci", { WHITEOUTS_OCI, false } },
-	{ "overlayfs", { WHITEOUTS_OVERLAYFS, false } },
-	{ "to-overlayfs", { WHITEOUTS_OCI, true } },
+	{ "none", { WHITEOUTS_NONE, WHITEOUTS_DROPPED } },
+	{ "oci", { WHITEOUTS_OCI, WHITEOUTS_DROPPED } },
+	{ "overlayfs", { WHITEOUTS_OVERLAYFS, WHITEOUTS_DROPPED } },
+	{ "to-overlayfs", { WHITEOUTS_OCI, WHITEOUTS_AS_OVERLAYFS } },
 };
 
 static const char *whiteouts_name(unsigned int index)

@@ -219,13 +219,13 @@ static void show_total(const struct stack *stack)
 	progress_total(stack->options->progress, bytes);
 }
 
-static errcode_t merge(struct stack *stack, bool keeps_whiteouts, struct tree **ret, struct problem *problem)
+static errcode_t merge(struct stack *stack, enum whiteout_keeping keeping, struct tree **ret, struct problem *problem)
 {
 	if (stack->count == 1 && stack->layers[0].whiteouts == WHITEOUTS_NONE) {
 		*ret = TAKE(stack->layers[0].tree);
 		return 0;
 	}
-	return tree_merge(stack->layers, (uint32_t)stack->count, keeps_whiteouts, ret, problem);
+	return tree_merge(stack->layers, (uint32_t)stack->count, keeping, ret, problem);
 }
 
 errcode_t sources_scan(const char *const *sources, uint32_t count, const struct source_layering *layering,
@@ -242,7 +242,7 @@ errcode_t sources_scan(const char *const *sources, uint32_t count, const struct 
 	if (!error)
 		error = read_layers(&stack, pool, problem);
 	if (!error)
-		error = merge(&stack, layering->keeps_whiteouts, ret, problem);
+		error = merge(&stack, layering->keeping, ret, problem);
 	for (size_t i = 0; i < stack.count; i++) {
 		tree_destroy(stack.layers[i].tree);
 		links_below_destroy(&stack.layers[i].below);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "update/build/actions.h"
+
+#include <stdlib.h>
+
+#include "support/vector.h"
+
+void update_plan_free(struct update_plan *plan)
+{
+	tree_destroy(plan->tree);
+	free(plan->inos);
+	free(plan->actions);
+	arena_destroy(&plan->memory);
+	*plan = (struct update_plan){ 0 };
+}
+
+errcode_t update_plan_add(struct update_plan *plan, const struct update_action *action)
+{
+	errcode_t error = vector_reserve(&plan->actions, &plan->capacity, plan->count + 1, sizeof(*plan->actions));
+
+	if (!error)
+		plan->actions[plan->count++] = *action;
+	return error;
+}
+
+char *update_node_path(const struct tree *tree, uint32_t node)
+{
+	return path_text("", tree_ascend, tree, node, NULL);
+}
