@@ -13,6 +13,7 @@ ondisk_sources := \
 	lib/ondisk/orphan_block.c \
 	lib/ondisk/posix_acl.c \
 	lib/ondisk/quota_file.c \
+	lib/ondisk/usage_by_id.c \
 	lib/ondisk/views.c \
 	lib/ondisk/xattr.c \
 	lib/ondisk/xattr_read.c

@@ -15,7 +15,6 @@ populate_sources := \
 	lib/populate/metadata/flags.c \
 	lib/populate/metadata/inodes.c \
 	lib/populate/metadata/quota.c \
-	lib/populate/metadata/usage_by_id.c \
 	lib/populate/metadata/xattrs.c \
 	lib/populate/output/android_sparse.c \
 	lib/populate/output/output.c \
