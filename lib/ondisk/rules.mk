@@ -6,6 +6,7 @@ ondisk_sources := \
 	lib/ondisk/directory_order.c \
 	lib/ondisk/file_map.c \
 	lib/ondisk/format.c \
+	lib/ondisk/inline_data.c \
 	lib/ondisk/inode.c \
 	lib/ondisk/inode_decode.c \
 	lib/ondisk/journal_block.c \

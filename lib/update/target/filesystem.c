@@ -84,7 +84,7 @@ static errcode_t open_allocator(struct update_filesystem *filesystem)
 	return error ? error : ext2mb_worker_open(filesystem->mb, &filesystem->worker);
 }
 
-void update_filesystem_touch(struct update_filesystem *filesystem, uint32_t group)
+static void touch_group(struct update_filesystem *filesystem, uint32_t group)
 {
 	if (group < filesystem->volume.geometry.groups && !bits_test(filesystem->touched, group)) {
 		bits_set(filesystem->touched, group);
@@ -92,14 +92,19 @@ void update_filesystem_touch(struct update_filesystem *filesystem, uint32_t grou
 	}
 }
 
-static void touch_blocks(struct update_filesystem *filesystem, uint64_t block, uint64_t count)
+void update_filesystem_touch_blocks(struct update_filesystem *filesystem, uint64_t block, uint64_t count)
 {
 	const struct geometry *geometry = &filesystem->volume.geometry;
 	uint64_t each = (uint64_t)geometry->clusters_per_group << geometry->cluster_bits;
 	uint64_t first = (block - geometry->first_block) / each, last = (block + count - 1 - geometry->first_block) / each;
 
 	for (uint64_t group = first; group <= last; group++)
-		update_filesystem_touch(filesystem, (uint32_t)group);
+		touch_group(filesystem, (uint32_t)group);
+}
+
+void update_filesystem_touch_inode(struct update_filesystem *filesystem, uint32_t ino)
+{
+	touch_group(filesystem, (ino - 1) / filesystem->volume.geometry.inodes_per_group);
 }
 
 static struct update_filesystem *filesystem_of(struct block_access *access)
@@ -113,7 +118,7 @@ static errcode_t free_blocks(struct block_access *access, uint64_t block, uint64
 {
 	struct update_filesystem *filesystem = filesystem_of(access);
 
-	touch_blocks(filesystem, block, count);
+	update_filesystem_touch_blocks(filesystem, block, count);
 	return filesystem->free_blocks(access, block, count);
 }
 
@@ -197,8 +202,20 @@ errcode_t update_filesystem_take(struct update_filesystem *filesystem, uint64_t 
 	errcode_t error = ext2mb_alloc(filesystem->worker, &request, extent);
 
 	if (!error)
-		touch_blocks(filesystem, extent->start, extent->count);
+		update_filesystem_touch_blocks(filesystem, extent->start, extent->count);
 	return error;
+}
+
+void update_filesystem_note(struct update_filesystem *filesystem, bool has_xattrs, bool has_large_files)
+{
+	struct ext2_super_block *super = filesystem->fs->super;
+
+	if ((has_xattrs && !ext2fs_has_feature_xattr(super)) || (has_large_files && !ext2fs_has_feature_large_file(super)))
+		ext2fs_mark_super_dirty(filesystem->fs);
+	if (has_xattrs)
+		ext2fs_set_feature_xattr(super);
+	if (has_large_files)
+		ext2fs_set_feature_large_file(super);
 }
 
 errcode_t update_filesystem_commit(struct update_filesystem *filesystem)

@@ -49,8 +49,12 @@ uint64_t update_filesystem_log_room(const struct update_filesystem *filesystem);
 MUST_CHECK errcode_t update_filesystem_take(struct update_filesystem *filesystem, uint64_t goal, uint64_t count,
                                             struct ext2mb_extent *extent);
 
-/* Notes that a group's bitmaps change. */
-void update_filesystem_touch(struct update_filesystem *filesystem, uint32_t group);
+/* Notes that bitmaps change: of blocks, of an inode. */
+void update_filesystem_touch_blocks(struct update_filesystem *filesystem, uint64_t block, uint64_t count);
+void update_filesystem_touch_inode(struct update_filesystem *filesystem, uint32_t ino);
+
+/* Files use xattrs, or are of 2 GiB and more: the superblock says so from the next commit on. */
+void update_filesystem_note(struct update_filesystem *filesystem, bool has_xattrs, bool has_large_files);
 
 /* Frees everything; what has not been committed is dropped. Does nothing to what is all zeros. */
 MUST_CHECK errcode_t update_filesystem_close(struct update_filesystem *filesystem);
