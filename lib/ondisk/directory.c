@@ -49,10 +49,9 @@ static uint32_t count_linear_blocks(const struct ondisk_format *format, const st
 	return blocks;
 }
 
-/* Without large_dir an inode has 32 bits for a directory's size, and e2fsck calls 2 GiB the end. */
 static errcode_t check_size(const struct ondisk_format *format, uint32_t blocks)
 {
-	return !format->large_dir && blocks > 1u << (31 - format->block_bits) ? EFBIG : 0;
+	return blocks > directory_most_blocks(format) ? EFBIG : 0;
 }
 
 /* Bit 0 says that the entry before has the same hash. */

@@ -92,3 +92,32 @@ MUST_CHECK errcode_t directory_build(const struct ondisk_format *format, const s
  */
 MUST_CHECK errcode_t directory_hash(const struct ondisk_format *format, const struct directory_name *name,
                                     bool is_casefolded, uint32_t *hash, uint32_t *minor);
+
+/* Are two names one? Byte for byte, or with is_casefolded as well if they differ by case only. */
+MUST_CHECK bool directory_is_same_name(const struct ondisk_format *format, struct directory_name one,
+                                       struct directory_name other, bool is_casefolded);
+
+/* The least size of an entry: 8 bytes and the name, rounded up to 4. */
+static inline uint32_t directory_entry_bytes(uint8_t name_length_bytes)
+{
+	return (8u + name_length_bytes + 3) & ~3u;
+}
+
+/* The bytes of a block for entries: all, or all but the checksum's tail. */
+static inline uint32_t directory_block_capacity(const struct ondisk_format *format)
+{
+	return format->block_bytes - (format->checksums ? sizeof(struct ext2_dir_entry_tail) : 0);
+}
+
+/* The most blocks of a directory: without large_dir an inode has 32 bits for its size, and e2fsck calls 2 GiB the end.
+ */
+static inline uint32_t directory_most_blocks(const struct ondisk_format *format)
+{
+	return format->large_dir ? UINT32_MAX : 1u << (31 - format->block_bits);
+}
+
+/* Writes the checksum's tail of a block of entries, if there is one. */
+void directory_block_seal(const struct ondisk_format *format, uint8_t *block, uint32_t inode_seed);
+
+/* Writes the root of an index with one leaf, block 1; its checksum is not there yet. */
+void directory_index_begin(const struct ondisk_format *format, uint32_t ino, uint32_t parent_ino, uint8_t *block);

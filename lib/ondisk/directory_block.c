@@ -40,13 +40,32 @@ void directory_entry_write(const struct ondisk_format *format, uint8_t *at, uint
 		memcpy(at + sizeof(head), name.name, name.length_bytes);
 }
 
+void directory_entry_point(const struct ondisk_format *format, uint8_t *at, struct directory_target target)
+{
+	const uint32_t ino = htole32(target.ino);
+
+	memcpy(at, &ino, sizeof(ino));
+	at[offsetof(struct entry_head, file_type)] = format->filetype ? target.file_type : 0;
+}
+
 void directory_block_finish(const struct ondisk_format *format, uint8_t *block, uint32_t last_offset,
                             uint32_t inode_seed)
 {
-	const uint32_t capacity = directory_block_capacity(format);
-	const uint16_t record = record_to_disk(capacity - last_offset);
+	directory_record_resize(block + last_offset, directory_block_capacity(format) - last_offset);
+	directory_block_seal(format, block, inode_seed);
+}
 
-	memcpy(block + last_offset + offsetof(struct entry_head, record), &record, sizeof(record));
+void directory_record_resize(uint8_t *at, uint32_t record_bytes)
+{
+	const uint16_t record = record_to_disk(record_bytes);
+
+	memcpy(at + offsetof(struct entry_head, record), &record, sizeof(record));
+}
+
+void directory_block_seal(const struct ondisk_format *format, uint8_t *block, uint32_t inode_seed)
+{
+	const uint32_t capacity = directory_block_capacity(format);
+
 	if (!format->checksums)
 		return;
 	const struct ext2_dir_entry_tail tail = {

@@ -5,26 +5,13 @@
 #include <errno.h>
 #include <string.h>
 
-#include "support/crc32c.h"
-
-#define DOT_RECORD_BYTES 12 /* for both "." and ".." */
-#define ROOT_HEAD_BYTES (2 * DOT_RECORD_BYTES + sizeof(struct ext2_dx_root_info))
-#define NODE_HEAD_BYTES 8 /* an unused entry without a name, as long as the block */
-
-/* The number of children in an index block; count and limit take the place of the first one's hash. */
-static uint32_t entry_limit(const struct ondisk_format *format, size_t head_bytes)
-{
-	const size_t tail_bytes = format->checksums ? sizeof(struct ext2_dx_tail) : 0;
-
-	return (format->block_bytes - head_bytes - tail_bytes) / sizeof(struct ext2_dx_entry);
-}
+#include "ondisk/index_block.h"
 
 errcode_t directory_index_shape(const struct ondisk_format *format, uint32_t leaf_count, struct directory_index *index)
 {
-	/* The kernel and e2fsck take one level of nodes below the root, two with large_dir. */
-	const uint32_t max_depths = format->large_dir ? DIRECTORY_INDEX_MAX_DEPTHS : DIRECTORY_INDEX_MAX_DEPTHS - 1;
-	const uint32_t node_limit = entry_limit(format, NODE_HEAD_BYTES);
-	uint64_t reach = entry_limit(format, ROOT_HEAD_BYTES);
+	const uint32_t max_depths = index_most_levels(format) + 1;
+	const uint32_t node_limit = index_block_limit(format, INDEX_NODE_HEAD_BYTES);
+	uint64_t reach = index_block_limit(format, INDEX_ROOT_HEAD_BYTES);
 	uint64_t blocks = 0;
 
 	*index = (struct directory_index){ .depths = 1 };
@@ -59,9 +46,9 @@ static void write_entries(const struct ondisk_format *format, uint8_t *block, si
                           const struct directory_leaf *leaves, const struct node_children *children,
                           uint32_t inode_seed)
 {
-	const uint32_t limit = entry_limit(format, head_bytes);
+	const struct index_block index = { block, head_bytes, children->count, index_block_limit(format, head_bytes) };
 	const size_t entry_bytes = sizeof(struct ext2_dx_entry);
-	const struct ext2_dx_countlimit count_and_limit = { .limit = htole16(limit),
+	const struct ext2_dx_countlimit count_and_limit = { .limit = htole16(index.limit),
 		                                            .count = htole16(children->count) };
 
 	for (uint32_t child = 0; child < children->count; child++) {
@@ -72,13 +59,7 @@ static void write_entries(const struct ondisk_format *format, uint8_t *block, si
 		memcpy(block + head_bytes + child * entry_bytes, &entry, entry_bytes);
 	}
 	memcpy(block + head_bytes, &count_and_limit, sizeof(count_and_limit));
-	if (!format->checksums)
-		return;
-	/* The checksum covers the used entries, and the tail with a zero checksum. */
-	struct ext2_dx_tail tail = { 0 };
-	uint32_t checksum = crc32c(inode_seed, block, head_bytes + children->count * entry_bytes);
-	tail.dt_checksum = htole32(crc32c(checksum, &tail, sizeof(tail)));
-	memcpy(block + head_bytes + limit * entry_bytes, &tail, sizeof(tail));
+	index_block_seal(format, &index, inode_seed);
 }
 
 /* "." and "..", the latter's record over all the rest, so that readers without the feature see nothing else. */
@@ -95,18 +76,18 @@ static void write_root_head(const struct ondisk_format *format, const struct dir
 		.indirect_levels = index->depths - 1,
 	};
 
-	directory_entry_write(format, block, DOT_RECORD_BYTES, (struct directory_name){ ".", 1 },
+	directory_entry_write(format, block, INDEX_DOT_BYTES, (struct directory_name){ ".", 1 },
 	                      (struct directory_target){ ino, EXT2_FT_DIR });
-	directory_entry_write(format, block + DOT_RECORD_BYTES, format->block_bytes - DOT_RECORD_BYTES,
+	directory_entry_write(format, block + INDEX_DOT_BYTES, format->block_bytes - INDEX_DOT_BYTES,
 	                      (struct directory_name){ "..", 2 }, (struct directory_target){ parent_ino, EXT2_FT_DIR });
-	memcpy(block + 2 * DOT_RECORD_BYTES, &info, sizeof(info));
+	memcpy(block + 2 * INDEX_DOT_BYTES, &info, sizeof(info));
 }
 
 void directory_index_build(const struct ondisk_format *format, const struct directory_index *index,
                            const struct directory_leaf *leaves, uint32_t leaf_count, uint32_t ino, uint32_t parent_ino,
                            uint32_t inode_seed, uint8_t *bytes)
 {
-	const uint32_t node_limit = entry_limit(format, NODE_HEAD_BYTES);
+	const uint32_t node_limit = index_block_limit(format, INDEX_NODE_HEAD_BYTES);
 	uint64_t leaves_per_child = 1;
 	uint32_t depth_end = index->blocks;
 
@@ -130,9 +111,17 @@ void directory_index_build(const struct ondisk_format *format, const struct dire
 			else
 				directory_entry_write(format, block, format->block_bytes, (struct directory_name){ 0 },
 				                      (struct directory_target){ 0 });
-			write_entries(format, block, depth ? NODE_HEAD_BYTES : ROOT_HEAD_BYTES, leaves, &below,
-			              inode_seed);
+			write_entries(format, block, depth ? INDEX_NODE_HEAD_BYTES : INDEX_ROOT_HEAD_BYTES, leaves,
+			              &below, inode_seed);
 		}
 		depth_end = depth_start;
 	}
+}
+
+void directory_index_begin(const struct ondisk_format *format, uint32_t ino, uint32_t parent_ino, uint8_t *block)
+{
+	const struct directory_index index = { .depths = 1, .nodes = { 1 }, .blocks = 1 };
+	const struct directory_leaf leaf = { 0 };
+
+	directory_index_build(format, &index, &leaf, 1, ino, parent_ino, 0, block);
 }

@@ -158,13 +158,21 @@ static errcode_t check_names(const struct ondisk_format *format, const struct di
 	return 0;
 }
 
+bool directory_is_same_name(const struct ondisk_format *format, struct directory_name one, struct directory_name other,
+                            bool is_casefolded)
+{
+	if (one.length_bytes == other.length_bytes && memcmp(one.name, other.name, one.length_bytes) == 0)
+		return true;
+	return is_casefolded && ext2fs_casefold_cmp(format->encoding, (const unsigned char *)one.name, one.length_bytes,
+	                                            (const unsigned char *)other.name, other.length_bytes) == 0;
+}
+
 static bool is_same_name(const struct ondisk_format *format, const struct directory_source *source, uint32_t one,
                          uint32_t other)
 {
 	struct directory_name left = source->name(source->context, one), right = source->name(source->context, other);
 
-	return ext2fs_casefold_cmp(format->encoding, (const unsigned char *)left.name, left.length_bytes,
-	                           (const unsigned char *)right.name, right.length_bytes) == 0;
+	return directory_is_same_name(format, left, right, true);
 }
 
 /* Equal names have equal hashes: only neighbours with equal hashes are compared. */

@@ -4,18 +4,6 @@
 
 #include "ondisk/directory.h"
 
-/* The least size of an entry: 8 bytes and the name, rounded up to 4. */
-static inline uint32_t directory_entry_bytes(uint8_t name_length_bytes)
-{
-	return (8u + name_length_bytes + 3) & ~3u;
-}
-
-/* The bytes of a block for entries: all, or all but the checksum's tail. */
-static inline uint32_t directory_block_capacity(const struct ondisk_format *format)
-{
-	return format->block_bytes - (format->checksums ? sizeof(struct ext2_dir_entry_tail) : 0);
-}
-
 /* Writes one entry whose record is record_bytes long, a multiple of 4 up to 65536. */
 void directory_entry_write(const struct ondisk_format *format, uint8_t *at, uint32_t record_bytes,
                            struct directory_name name, struct directory_target target);
@@ -26,6 +14,12 @@ void directory_entry_write(const struct ondisk_format *format, uint8_t *at, uint
  */
 void directory_block_finish(const struct ondisk_format *format, uint8_t *block, uint32_t last_offset,
                             uint32_t inode_seed);
+
+/* Gives an entry another inode. */
+void directory_entry_point(const struct ondisk_format *format, uint8_t *at, struct directory_target target);
+
+/* Gives a record another length, a multiple of 4 up to 65536. */
+void directory_record_resize(uint8_t *at, uint32_t record_bytes);
 
 /* An entry's hash in the upper half, its number in the lower: 8 bytes, and compared as one number. */
 static inline uint32_t directory_key_hash(uint64_t key)

@@ -4,9 +4,11 @@ ondisk_sources := \
 	lib/ondisk/directory_block.c \
 	lib/ondisk/directory_index.c \
 	lib/ondisk/directory_order.c \
+	lib/ondisk/entry_block.c \
 	lib/ondisk/file_map.c \
 	lib/ondisk/format.c \
 	lib/ondisk/inline_data.c \
+	lib/ondisk/index_block.c \
 	lib/ondisk/inode.c \
 	lib/ondisk/inode_decode.c \
 	lib/ondisk/journal_block.c \

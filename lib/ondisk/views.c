@@ -127,27 +127,41 @@ static size_t record_bytes(uint16_t raw, size_t byte_count)
 	return (raw & 65532u) | (size_t)(raw & 3u) << 16;
 }
 
+bool directory_record_read(const uint8_t *bytes, size_t byte_count, size_t offset, struct directory_record *record)
+{
+	if (offset > byte_count || byte_count - offset < HEADER_BYTES)
+		return false;
+	const uint8_t *at = bytes + offset;
+	uint32_t ino;
+	uint16_t raw;
+
+	memcpy(&ino, at, sizeof(ino));
+	memcpy(&raw, at + 4, sizeof(raw));
+	size_t record_length = record_bytes(le16toh(raw), byte_count);
+	uint8_t name_bytes = at[6];
+
+	if (record_length < HEADER_BYTES || record_length % 4 || record_length > byte_count - offset ||
+	    HEADER_BYTES + (size_t)name_bytes > record_length)
+		return false;
+	*record = (struct directory_record){ offset,
+		                             record_length,
+		                             { le32toh(ino), (const char *)at + HEADER_BYTES, name_bytes, at[7] } };
+	return true;
+}
+
 bool directory_entries_next(struct directory_cursor *cursor, struct directory_entry *entry)
 {
 	while (cursor->offset + HEADER_BYTES <= cursor->byte_count) {
-		const uint8_t *at = cursor->bytes + cursor->offset;
-		uint32_t ino;
-		uint16_t raw;
+		struct directory_record record;
 
-		memcpy(&ino, at, sizeof(ino));
-		memcpy(&raw, at + 4, sizeof(raw));
-		size_t record = record_bytes(le16toh(raw), cursor->byte_count);
-		uint8_t name_bytes = at[6];
-
-		if (record < HEADER_BYTES || record % 4 || record > cursor->byte_count - cursor->offset ||
-		    HEADER_BYTES + (size_t)name_bytes > record) {
+		if (!directory_record_read(cursor->bytes, cursor->byte_count, cursor->offset, &record)) {
 			cursor->is_damaged = true;
 			return false;
 		}
-		cursor->offset += record;
-		if (!ino)
+		cursor->offset += record.bytes;
+		if (!record.entry.ino)
 			continue;
-		*entry = (struct directory_entry){ le32toh(ino), (const char *)at + HEADER_BYTES, name_bytes, at[7] };
+		*entry = record.entry;
 		return true;
 	}
 	return false;

@@ -77,6 +77,16 @@ struct directory_entry {
 	uint8_t file_type; /* EXT2_FT_*, or anything; only with the feature filetype */
 };
 
+/* A record, which has an entry or is unused. */
+struct directory_record {
+	size_t offset, bytes;
+	struct directory_entry entry; /* ino is 0: unused */
+};
+
+/* False if there is no valid record at this offset. Inode numbers and names may be anything. */
+MUST_CHECK bool directory_record_read(const uint8_t *bytes, size_t byte_count, size_t offset,
+                                      struct directory_record *record);
+
 /* Reads the next used entry, . and .. included; false after the last. */
 MUST_CHECK bool directory_entries_next(struct directory_cursor *cursor, struct directory_entry *entry);
 
