@@ -67,7 +67,6 @@ static errcode_t remove_name(struct applying *applying, const struct update_acti
 
 	if (!error)
 		error = drop(applying, action->parent, action->ino, action->was_directory);
-	applying->report->removed++;
 	return error;
 }
 
@@ -99,8 +98,6 @@ static errcode_t create(struct applying *applying, const struct update_action *a
 		error = name_inode(applying, action);
 	if (!error && S_ISDIR(node->mode))
 		error = names_count_subdirectories(applying, directory, 1);
-	applying->report->added += !action->ino;
-	applying->report->replaced += !!action->ino;
 	return error;
 }
 
@@ -122,8 +119,6 @@ static errcode_t link_name(struct applying *applying, const struct update_action
 	error = inode_store_change(applying_access(applying), ino, &inode);
 	if (!error)
 		error = name_inode(applying, action);
-	applying->report->added += !action->ino;
-	applying->report->replaced += !!action->ino;
 	return error;
 }
 
@@ -137,11 +132,9 @@ errcode_t seal_action(struct applying *applying, const struct update_action *act
 	case UPDATE_LINK:
 		return link_name(applying, action);
 	case UPDATE_REPLACE:
-		applying->report->replaced++;
-		return new_inode_replace(applying, placed);
+			return new_inode_replace(applying, placed);
 	case UPDATE_METADATA:
-		applying->report->changed++;
-		return new_inode_change(applying, action);
+			return new_inode_change(applying, action);
 	}
 	return EINVAL;
 }

@@ -233,24 +233,28 @@ errcode_t update_filesystem_commit(struct update_filesystem *filesystem)
 	return 0;
 }
 
-errcode_t update_filesystem_close(struct update_filesystem *filesystem)
+errcode_t update_filesystem_close(struct update_filesystem *filesystem, errcode_t error)
 {
-	errcode_t error = 0;
+	errcode_t close_error = 0;
 
 	if (filesystem->worker)
 		ext2mb_worker_close(TAKE(filesystem->worker));
 	if (filesystem->mb)
-		error = ext2mb_close(TAKE(filesystem->mb));
+		close_error = ext2mb_close(TAKE(filesystem->mb));
 	if (filesystem->has_access)
 		sink_access_close(&filesystem->access);
 	quota_changes_free(&filesystem->quota);
 	if (filesystem->is_open)
 		volume_close(&filesystem->volume);
 	free(filesystem->touched);
-	if (filesystem->fs && ext2fs_close(filesystem->fs)) {
-		error = EIO;
+	/* What libext2fs has in memory is stale then. */
+	if (filesystem->fs && error) {
 		ext2fs_free(filesystem->fs);
+	} else if (filesystem->fs) {
+		errcode_t fs_error = FS_ERROR_OF(ext2fs_close(filesystem->fs));
+
+		close_error = close_error ? close_error : fs_error;
 	}
 	*filesystem = (struct update_filesystem){ 0 };
-	return error;
+	return close_error;
 }

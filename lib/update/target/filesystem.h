@@ -56,5 +56,8 @@ void update_filesystem_touch_inode(struct update_filesystem *filesystem, uint32_
 /* Files use xattrs, or are of 2 GiB and more: the superblock says so from the next commit on. */
 void update_filesystem_note(struct update_filesystem *filesystem, bool has_xattrs, bool has_large_files);
 
-/* Frees everything; what has not been committed is dropped. Does nothing to what is all zeros. */
-MUST_CHECK errcode_t update_filesystem_close(struct update_filesystem *filesystem);
+/*
+ * Closes it; what has not been committed is dropped. error: of what was done with it, after which the handle is not
+ * to write. Returns errors of closing. Does nothing to what is all zeros.
+ */
+MUST_CHECK errcode_t update_filesystem_close(struct update_filesystem *filesystem, errcode_t error);
