@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "ondisk/file_map.h"
 #include "support/run/pool.h"
 #include "tree/contents.h"
 #include "update/build/actions.h"

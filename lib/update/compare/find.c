@@ -5,6 +5,7 @@
 
 #include <ext2fs/ext2fs.h>
 
+#include "ondisk/directory.h"
 #include "support/bisect.h"
 #include "support/run/interrupt.h"
 #include "support/vector.h"
