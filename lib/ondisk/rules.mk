@@ -10,13 +10,20 @@ ondisk_sources := \
 	lib/ondisk/inline_data.c \
 	lib/ondisk/index_block.c \
 	lib/ondisk/inode.c \
+	lib/ondisk/inode_change.c \
 	lib/ondisk/inode_decode.c \
+	lib/ondisk/inode_store.c \
 	lib/ondisk/journal_block.c \
 	lib/ondisk/journal_view.c \
+	lib/ondisk/map_cut.c \
+	lib/ondisk/map_scan.c \
 	lib/ondisk/orphan_block.c \
 	lib/ondisk/posix_acl.c \
+	lib/ondisk/quota_change.c \
 	lib/ondisk/quota_file.c \
+	lib/ondisk/quota_tree.c \
 	lib/ondisk/usage_by_id.c \
 	lib/ondisk/views.c \
 	lib/ondisk/xattr.c \
-	lib/ondisk/xattr_read.c
+	lib/ondisk/xattr_read.c \
+	lib/ondisk/xattr_share.c

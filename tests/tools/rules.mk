@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 test_tools := \
+	change_tree \
 	compare_trees \
 	differing_blocks \
 	exercise_mount \

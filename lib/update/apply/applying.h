@@ -7,6 +7,7 @@
 #pragma once
 
 #include "ondisk/file_map.h"
+#include "ondisk/xattr.h"
 #include "support/run/pool.h"
 #include "tree/contents.h"
 #include "update/build/actions.h"
@@ -36,6 +37,8 @@ struct placed_inode {
 	uint32_t map_block_count;
 	uint64_t clusters; /* of contents, map, xattr block and values */
 	uint64_t xattr_block;
+	bool has_old_inline; /* data in the inode, which stay; so xattrs do not go there */
+	struct xattr_layout layout;
 	uint8_t *xattr_area; /* owned; NULL: there is none in the inode */
 	struct placed_value *values; /* owned */
 	uint32_t value_count;

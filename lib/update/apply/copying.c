@@ -105,6 +105,12 @@ static errcode_t copy_file(struct applying *applying, struct copy_worker *own, s
 	return error;
 }
 
+/* Has it contents that are written now? */
+static bool is_copied(const struct applying *applying, const struct placed_inode *placed)
+{
+	return S_ISREG(node_of(applying, placed)->mode) && placed->action->verb != UPDATE_METADATA;
+}
+
 static bool is_large(const struct applying *applying, const struct placed_inode *placed)
 {
 	return node_of(applying, placed)->size_bytes > SLICE_BYTES;
@@ -123,7 +129,7 @@ static errcode_t run_job(void *context, unsigned int worker, size_t index, struc
 	for (uint32_t i = job->first; !error && i < job->end; i++) {
 		struct placed_inode *placed = &applying->placed[i];
 
-		if (S_ISREG(node_of(applying, placed)->mode) && !is_large(applying, placed))
+		if (is_copied(applying, placed) && !is_large(applying, placed))
 			error = copy_file(applying, own, placed, SIZE_MAX, problem);
 	}
 	if (error)
@@ -152,7 +158,7 @@ static errcode_t list_slices(struct copying *copying)
 		const struct tree_node *node = node_of(applying, &applying->placed[i]);
 		uint64_t slices = (node->size_bytes + SLICE_BYTES - 1) / SLICE_BYTES;
 
-		if (!S_ISREG(node->mode) || !is_large(applying, &applying->placed[i]))
+		if (!is_copied(applying, &applying->placed[i]) || !is_large(applying, &applying->placed[i]))
 			continue;
 		for (uint32_t slice = 0; !error && slice < slices; slice++)
 			error = add_job(copying, (struct copy_job){ i, i, slice });
@@ -170,7 +176,7 @@ static errcode_t list_jobs(struct copying *copying)
 	for (uint32_t i = 0; !error && i < applying->placed_count; i++) {
 		const struct tree_node *node = node_of(applying, &applying->placed[i]);
 
-		if (!S_ISREG(node->mode))
+		if (!is_copied(applying, &applying->placed[i]))
 			continue;
 		applying->report->data_bytes += node->size_bytes;
 		cost_bytes += is_large(applying, &applying->placed[i]) ? 0 : node->size_bytes + FILE_COST_BYTES;

@@ -365,6 +365,15 @@ errcode_t names_inode(struct applying *applying, uint32_t directory, struct inod
 	return raw ? read_inode(applying, directory, raw, inode) : ENOMEM;
 }
 
+errcode_t names_settle(struct applying *applying, uint32_t ino)
+{
+	const uint32_t *number = inode_map_find(&applying->numbers, ino);
+	errcode_t error = number && *number ? flush_directory(applying->directories[*number - 1]) : 0;
+
+	names_forget(applying, ino);
+	return error;
+}
+
 errcode_t names_flush(struct applying *applying)
 {
 	errcode_t error = 0;

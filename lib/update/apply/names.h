@@ -18,6 +18,9 @@ MUST_CHECK errcode_t names_count_subdirectories(struct applying *applying, uint3
 /* The directory's inode, for what new files inherit. ENOTDIR. */
 MUST_CHECK errcode_t names_inode(struct applying *applying, uint32_t directory, struct inode_decoded *inode);
 
+/* Writes what was done to the directory so far, since its inode is about to get other xattrs. */
+MUST_CHECK errcode_t names_settle(struct applying *applying, uint32_t directory);
+
 /* The directory is about to be deleted: what was done to it is forgotten. */
 void names_forget(struct applying *applying, uint32_t directory);
 

@@ -174,6 +174,7 @@ static errcode_t write_xattrs(struct applying *applying, const struct placed_ino
 	error = xattr_list_make(applying->plan->tree, node->xattrs, applying->format, &list);
 	if (error)
 		return error;
+	list.layout = placed->layout;
 	for (uint32_t i = 0; i < placed->value_count; i++) {
 		list.list[placed->values[i].of].value_ino = placed->values[i].ino;
 		list.list[placed->values[i].of].value_hash = placed->values[i].hash;
@@ -291,30 +292,98 @@ errcode_t new_inode_replace(struct applying *applying, const struct placed_inode
 	return write_inode(applying, placed, 0, &value);
 }
 
-errcode_t new_inode_change(struct applying *applying, const struct update_action *action)
+/* All but what the inode's contents decide. */
+static void change_attributes(const struct applying *applying, const struct tree_node *node, struct inode_value *value)
 {
-	const struct tree_node *node = &applying->plan->tree->nodes[action->node];
-	uint32_t ino = applying->plan->inos[action->node];
+	uint32_t kept = FILE_FLAGS_KEPT & file_flags_of_type(node->mode);
+	struct inode_value wanted;
+
+	describe(applying, node, node->has_flags ? node->flags : value->flags, &wanted);
+	value->mode = wanted.mode;
+	value->uid = wanted.uid;
+	value->gid = wanted.gid;
+	value->mtime = wanted.mtime;
+	value->ctime = wanted.ctime;
+	value->flags = (value->flags & ~kept) | (wanted.flags & kept);
+	if (wanted.project)
+		value->project = wanted.project;
+}
+
+/* The inode's data stay in it, beside the new xattrs. */
+static errcode_t keep_inline(const struct applying *applying, const uint8_t *raw, uint8_t *area,
+                             struct inode_value *value)
+{
+	SCOPE_FREE uint8_t *data = malloc(INODE_ROOT_BYTES + (size_t)applying->format->inode_bytes);
+	struct inode_view view;
+	size_t rest;
+
+	if (!data)
+		return ENOMEM;
+	inode_view_read(raw, &view);
+	const uint8_t *more = inode_view_inline_rest(applying->format, raw, &rest);
+
+	if (!more || INODE_ROOT_BYTES + rest > inline_data_room(applying->format, area))
+		return more ? ENOSPC : EUCLEAN;
+	memcpy(data, view.root, INODE_ROOT_BYTES);
+	memcpy(data + INODE_ROOT_BYTES, more, rest);
+	inline_data_encode(applying->format, data, INODE_ROOT_BYTES + (uint32_t)rest, value->root, area);
+	return 0;
+}
+
+/* The inode without its xattrs, which have been released. */
+static errcode_t write_changed(struct applying *applying, const struct placed_inode *placed, const uint8_t *raw,
+                               struct inode_value *value)
+{
+	SCOPE_FREE uint8_t *bytes = calloc(1, applying->format->inode_bytes);
+	errcode_t error = bytes ? write_xattrs(applying, placed) : ENOMEM;
+
+	if (!error && value->flags & EXT4_INLINE_DATA_FL)
+		error = keep_inline(applying, raw, placed->xattr_area, value);
+	value->xattr_block = placed->xattr_block;
+	value->blocks += placed->clusters << applying->format->cluster_bits;
+	if (!error)
+		error = charge(applying, value, 1 + (int64_t)placed->value_count, (int64_t)value->blocks);
+	if (!error)
+		error = inode_encode(applying->format, placed->ino, value, placed->xattr_area, bytes);
+	return error ? error : inode_store_write(applying_access(applying), placed->ino, bytes);
+}
+
+static errcode_t change_xattrs(struct applying *applying, const struct placed_inode *placed)
+{
+	const struct tree_node *node = &applying->plan->tree->nodes[placed->node];
 	SCOPE_FREE uint8_t *raw = malloc(applying->format->inode_bytes);
 	struct inode_decoded inode;
-	struct inode_value value;
-	errcode_t error = raw ? inode_store_read(applying_access(applying), ino, raw, &inode) : ENOMEM;
+	errcode_t error = raw ? 0 : ENOMEM;
 
+	if (!error && S_ISDIR(node->mode))
+		error = names_settle(applying, placed->ino);
+	if (!error)
+		error = inode_release_xattrs(&applying->filesystem->release, placed->ino);
+	if (!error)
+		error = inode_store_read(applying_access(applying), placed->ino, raw, &inode);
 	if (error)
 		return error;
-	describe(applying, node, node->has_flags ? node->flags : inode.value.flags, &value);
-	uint32_t kept = FILE_FLAGS_KEPT & file_flags_of_type(node->mode);
+	change_attributes(applying, node, &inode.value);
+	note_features(applying, node);
+	return write_changed(applying, placed, raw, &inode.value);
+}
 
-	error = charge(applying, &inode.value, -1, -(int64_t)inode.value.blocks);
-	inode.value.mode = value.mode;
-	inode.value.uid = value.uid;
-	inode.value.gid = value.gid;
-	inode.value.mtime = value.mtime;
-	inode.value.ctime = value.ctime;
-	inode.value.flags = (inode.value.flags & ~kept) | (value.flags & kept);
-	if (value.project)
-		inode.value.project = value.project;
+errcode_t new_inode_change(struct applying *applying, const struct update_action *action,
+                           const struct placed_inode *placed)
+{
+	const struct tree_node *node = &applying->plan->tree->nodes[action->node];
+	SCOPE_FREE uint8_t *raw = malloc(applying->format->inode_bytes);
+	struct inode_decoded inode;
+
+	if (placed)
+		return change_xattrs(applying, placed);
+	errcode_t error = raw ? inode_store_read(applying_access(applying), action->ino, raw, &inode) : ENOMEM;
+
 	if (!error)
-		error = charge(applying, &inode.value, 1, (int64_t)inode.value.blocks);
-	return error ? error : inode_store_change(applying_access(applying), ino, &inode);
+		error = charge(applying, &inode.value, -1, -(int64_t)inode.value.blocks);
+	if (error)
+		return error;
+	change_attributes(applying, node, &inode.value);
+	error = charge(applying, &inode.value, 1, (int64_t)inode.value.blocks);
+	return error ? error : inode_store_change(applying_access(applying), action->ino, &inode);
 }

@@ -10,4 +10,6 @@ MUST_CHECK errcode_t new_inode_write(struct applying *applying, const struct pla
 /* What the inode owned goes free; its number and its links stay. */
 MUST_CHECK errcode_t new_inode_replace(struct applying *applying, const struct placed_inode *placed);
 
-MUST_CHECK errcode_t new_inode_change(struct applying *applying, const struct update_action *action);
+/* placed: of its xattrs; NULL: they stay. */
+MUST_CHECK errcode_t new_inode_change(struct applying *applying, const struct update_action *action,
+                                      const struct placed_inode *placed);

@@ -186,12 +186,19 @@ static errcode_t take_values(struct placing *placing, struct xattr_list *list)
 static errcode_t take_xattrs(struct placing *placing)
 {
 	struct placed_inode *placed = placing->placed;
+	struct ondisk_format format = *placing->format;
 	struct xattr_list list;
 	errcode_t error;
 
 	if (placing->node->xattrs == TREE_NO_XATTRS)
 		return 0;
-	error = xattr_list_make(placing->applying->plan->tree, placing->node->xattrs, placing->format, &list);
+	/* Inline data that are there already need the room in the inode. */
+	if (placed->has_old_inline) {
+		format.inode_bytes = EXT2_GOOD_OLD_INODE_SIZE;
+		format.extra_isize = 0;
+	}
+	error = xattr_list_make(placing->applying->plan->tree, placing->node->xattrs, &format, &list);
+	placed->layout = list.layout;
 	if (!error)
 		error = take_values(placing, &list);
 	if (!error && list.layout.needs_block) {
@@ -200,7 +207,8 @@ static errcode_t take_xattrs(struct placing *placing)
 	}
 	if (error || !list.layout.in_inode)
 		return error;
-	placed->xattr_area = malloc(placing->format->inode_bytes);
+	if (!placed->xattr_area)
+		placed->xattr_area = malloc(placing->format->inode_bytes);
 	if (!placed->xattr_area)
 		return ENOMEM;
 	return xattr_encode_inode(placing->format, list.list, list.count, &list.layout, placed->xattr_area);
@@ -269,11 +277,29 @@ static errcode_t take_number(struct placing *placing)
 	error = inode_store_read(applying_access(placing->applying), placing->placed->ino, raw, &before);
 	if (error)
 		return error;
-	/* A file that is replaced by one of its type stays the same one. */
-	bool is_same = action->verb == UPDATE_REPLACE && (before.value.mode & S_IFMT) == (placing->node->mode & S_IFMT);
-
-	placing->placed->generation = is_same ? before.value.generation : inode_next_generation(raw);
+	/* A file that is replaced stays the same one to those who hold it by its number. */
+	placing->placed->generation =
+		action->verb == UPDATE_REPLACE ? before.value.generation : inode_next_generation(raw);
 	return 0;
+}
+
+/* The inode is there, and gets other xattrs. */
+static errcode_t take_change(struct placing *placing)
+{
+	struct placed_inode *placed = placing->placed;
+	SCOPE_FREE uint8_t *raw = malloc(placing->format->inode_bytes);
+	struct inode_decoded inode;
+	errcode_t error;
+
+	if (!raw)
+		return ENOMEM;
+	placed->ino = placed->action->ino;
+	error = inode_store_read(applying_access(placing->applying), placed->ino, raw, &inode);
+	placed->has_old_inline = !error && inode.value.flags & EXT4_INLINE_DATA_FL;
+	placed->xattr_area = calloc(1, placing->format->inode_bytes);
+	if (!error && !placed->xattr_area)
+		error = ENOMEM;
+	return error ? error : take_xattrs(placing);
 }
 
 static errcode_t take_all(struct placing *placing)
@@ -374,7 +400,9 @@ errcode_t place_action(struct applying *applying, const struct update_action *ac
 {
 	struct update_plan *plan = applying->plan;
 
-	if (action->verb != UPDATE_CREATE && action->verb != UPDATE_REPLACE)
+	bool is_change = action->verb == UPDATE_METADATA && action->changes_xattrs;
+
+	if (action->verb != UPDATE_CREATE && action->verb != UPDATE_REPLACE && !is_change)
 		return 0;
 	errcode_t error = vector_reserve(&applying->placed, &applying->placed_capacity, applying->placed_count + 1,
 	                                 sizeof(*applying->placed));
@@ -389,13 +417,15 @@ errcode_t place_action(struct applying *applying, const struct update_action *ac
 		.format = applying->format,
 		.node = node,
 		.placed = placed,
-		.parent = action->node == TREE_ROOT ? action->parent : plan->inos[node->parent],
+		.parent = is_change                 ? action->ino :
+		          action->node == TREE_ROOT ? action->parent :
+		                                      plan->inos[node->parent],
 	};
 
 	placing.goal = goal_of(applying->filesystem, placing.parent);
 	*placed = (struct placed_inode){ .action = action, .node = action->node };
 	placed->flags = node->has_flags ? node->flags : 0;
-	error = take_all(&placing);
+	error = is_change ? take_change(&placing) : take_all(&placing);
 	if (error) {
 		give_back(&placing);
 		placed_inode_free(placed);

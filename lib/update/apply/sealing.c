@@ -134,7 +134,7 @@ errcode_t seal_action(struct applying *applying, const struct update_action *act
 	case UPDATE_REPLACE:
 			return new_inode_replace(applying, placed);
 	case UPDATE_METADATA:
-			return new_inode_change(applying, action);
+			return new_inode_change(applying, action, placed);
 	}
 	return EINVAL;
 }

@@ -21,6 +21,7 @@ enum update_verb {
 
 struct update_action {
 	enum update_verb verb;
+	bool changes_xattrs;     /* UPDATE_METADATA: xattrs are a part of it */
 	bool was_directory;      /* what has the name now is one, empty by then */
 	uint8_t name_bytes;      /* UPDATE_REMOVE: */
 	uint32_t node;           /* of the tree; not for UPDATE_REMOVE */

@@ -91,7 +91,7 @@ static errcode_t choose_inode(const struct deciding *deciding, uint32_t node, co
 
 /* What is to be done with that inode; UPDATE_CREATE: it does not stay, UPDATE_LINK: nothing. */
 static errcode_t choose_verb(struct deciding *deciding, uint32_t node, const struct volume_inode *inode,
-                             uint32_t names, enum update_verb *verb)
+                             uint32_t names, struct update_action *action)
 {
 	struct comparison *comparison = deciding->comparison;
 	bool has_same_bytes = comparison->has_same_bytes && bits_test(comparison->has_same_bytes, node);
@@ -102,13 +102,15 @@ static errcode_t choose_verb(struct deciding *deciding, uint32_t node, const str
 		error = comparison_check(comparison, node);
 	if (error)
 		return error;
+	action->changes_xattrs = sameness == SAME_BUT_XATTRS;
 	if (sameness == SAME)
-		*verb = UPDATE_LINK;
-	/* Another name of the file keeps what it has. */
-	else if (inode->view.links != names)
-		*verb = UPDATE_CREATE;
+		action->verb = UPDATE_LINK;
+	/* Another name of the file keeps what it has; and names of the file say its type. */
+	else if (inode->view.links != names ||
+	         (inode->view.mode ^ comparison->plan->tree->nodes[node].mode) & S_IFMT)
+		action->verb = UPDATE_CREATE;
 	else
-		*verb = sameness == SAME_CONTENTS ? UPDATE_METADATA : UPDATE_REPLACE;
+		action->verb = sameness == SAME_NOTHING ? UPDATE_REPLACE : UPDATE_METADATA;
 	return 0;
 }
 
@@ -116,7 +118,7 @@ static errcode_t decide_file(struct deciding *deciding, uint32_t node)
 {
 	struct comparison *comparison = deciding->comparison;
 	struct update_plan *plan = comparison->plan;
-	enum update_verb verb = UPDATE_CREATE;
+	struct update_action action = { .verb = UPDATE_CREATE, .node = node };
 	struct volume_inode inode = { 0 };
 	uint32_t names = 0;
 	size_t count = 0;
@@ -125,19 +127,19 @@ static errcode_t decide_file(struct deciding *deciding, uint32_t node)
 	errcode_t error = choose_inode(deciding, node, further, count, &inode, &names);
 
 	if (!error && names)
-		error = choose_verb(deciding, node, &inode, names, &verb);
+		error = choose_verb(deciding, node, &inode, names, &action);
 	if (error)
 		return error;
-	if (verb == UPDATE_CREATE)
+	if (action.verb == UPDATE_CREATE)
 		return name_file(comparison, UPDATE_CREATE, node);
 	bits_set(comparison->claimed, inode.ino);
 	plan->inos[node] = inode.ino;
-	if (verb != UPDATE_LINK)
-		error = update_plan_add(plan, &(const struct update_action){
-						      .verb = verb, .node = node, .ino = inode.ino });
+	action.ino = inode.ino;
+	if (action.verb != UPDATE_LINK)
+		error = update_plan_add(plan, &action);
 	if (!error && comparison->found[node] != inode.ino)
 		return name_file(comparison, UPDATE_LINK, node);
-	plan->unchanged += verb == UPDATE_LINK;
+	plan->unchanged += action.verb == UPDATE_LINK;
 	return error;
 }
 
@@ -171,7 +173,13 @@ static errcode_t decide_directory(struct deciding *deciding, uint32_t number)
 	if (error)
 		return error;
 	comparison->plan->unchanged += sameness == SAME;
-	return sameness == SAME ? 0 : add_action(comparison, UPDATE_METADATA, number, true);
+	return sameness == SAME ? 0 :
+	                          update_plan_add(comparison->plan,
+	                                          &(const struct update_action){
+							  .verb = UPDATE_METADATA,
+							  .changes_xattrs = sameness == SAME_BUT_XATTRS,
+							  .node = number,
+							  .ino = inode.ino });
 }
 
 static errcode_t decide_node(struct deciding *deciding, uint32_t number)

@@ -124,12 +124,11 @@ errcode_t sameness_judge(struct sameness_judge *judge, uint32_t number, const st
 		error = judge_contents(judge, node, inode, has_same_bytes, &is_same);
 	if (error || !is_same)
 		return error;
-	*sameness = SAME_CONTENTS;
-	if (!has_same_attributes(judge, node, inode))
-		return 0;
 	error = judge_xattrs(judge, node, inode, &is_same);
-	if (!error && is_same)
-		*sameness = SAME;
+	if (!error && !is_same)
+		*sameness = SAME_BUT_XATTRS;
+	else if (!error)
+		*sameness = has_same_attributes(judge, node, inode) ? SAME : SAME_CONTENTS;
 	return error;
 }
 

@@ -11,7 +11,8 @@
 
 enum sameness {
 	SAME,
-	SAME_CONTENTS, /* only owner, mode, times, flags, xattrs or project differ */
+	SAME_CONTENTS,   /* only owner, mode, times, flags or project differ */
+	SAME_BUT_XATTRS, /* and xattrs do */
 	SAME_NOTHING,  /* or it has not been found out */
 };
 

@@ -133,7 +133,7 @@ static errcode_t open_access(struct update_filesystem *filesystem)
 	filesystem->has_access = true;
 	filesystem->free_blocks = filesystem->access.access.free;
 	filesystem->access.access.free = free_blocks;
-	volume_quota_inodes(&filesystem->volume, filesystem->quota_inodes);
+	sink_access_quota_inodes(&filesystem->volume, filesystem->quota_inodes);
 	filesystem->release = (struct inode_release){
 		.access = &filesystem->access.access,
 		.worker = filesystem->worker,
