@@ -46,6 +46,8 @@ static void print_report(const struct command *command, const struct update_repo
 	if (report->commits)
 		printf("%s of data, %" PRIu64 " transaction%s\n", units_bytes(report->data_bytes).text, report->commits,
 		       units_plural(report->commits));
+	if (report->grown_bytes)
+		printf("larger by %s\n", units_bytes(report->grown_bytes).text);
 }
 
 /* The keys are those of e2update(8). */
@@ -60,7 +62,8 @@ static errcode_t print_json(const struct command *command, const struct update_r
 	            { "metadata_changed", report->changed }, { "removed", report->removed },
 	            { "unchanged", report->unchanged }, { "data_bytes", report->data_bytes },
 	            { "transactions", report->commits }, { "logged_blocks", report->logged_blocks },
-	            { "direct_blocks", report->direct_blocks }, { "warnings", report->warnings.count });
+	            { "direct_blocks", report->direct_blocks }, { "grown_bytes", report->grown_bytes },
+	            { "warnings", report->warnings.count });
 	json_close_object(&json);
 	return json_end(&json);
 }

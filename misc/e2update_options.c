@@ -11,6 +11,8 @@
 
 /* Inodes have 34 bits for times from 1901-12-13 to 2446-05-10. */
 #define LAST_SECOND 0x37fffffffll
+/* The largest filesystem with blocks of 4096 bytes; sums with larger values could overflow. */
+#define MOST_FREE_BYTES (UINT64_C(1) << 60)
 /* Percent of the memory available. */
 #define USUAL_MEMORY_PERCENT 25
 
@@ -90,6 +92,25 @@ static void set_id_map(struct command *command, const struct taken_option *optio
 static void set_limit(struct command *command, const struct taken_option *option)
 {
 	command->metadata_limit_given |= source_limits_read(option->argument, &command->options.limits);
+}
+
+static void set_free(struct command *command, const struct taken_option *option)
+{
+	const char *argument = option->argument;
+	size_t length = strlen(argument);
+	SCOPE_FREE char *number = strndup(argument, length ? length - 1 : 0);
+	uint64_t percent = 0;
+
+	command->options.free_bytes = 0;
+	command->options.free_percent = 0;
+	if (length && argument[length - 1] == '%') {
+		if (!number || units_parse_number(number, 0, 99, &percent))
+			usage_error("--free: %s is not a percentage from 0%% to 99%%", argument);
+		command->options.free_percent = (unsigned int)percent;
+	} else if (units_parse_bytes(argument, 1, &command->options.free_bytes) ||
+	           command->options.free_bytes > MOST_FREE_BYTES) {
+		usage_error("--free: %s is neither a size nor a percentage", argument);
+	}
 }
 
 static const struct option_row options[] = {
@@ -176,6 +197,12 @@ static const struct option_row options[] = {
 	  FIELD(options.makes_new_file),
 	  .help = "change a copy, which shares blocks where the host can do that, and rename it; needed\n"
 	          "for a filesystem without a journal" },
+	{ .name = "free",
+	  .argument = "SIZE|N%",
+	  .kind = ARGUMENT_TEXT,
+	  .set = set_free,
+	  .help = "space that is left for anyone afterwards, as df shows it: else a file grows, and a device is\n"
+	          "refused" },
 	{ .name = "dry-run", .letter = 'n', FIELD(options.is_dry_run), .help = "only say what would be changed" },
 	{ .name = "offset",
 	  .argument = "BYTES",

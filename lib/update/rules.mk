@@ -8,6 +8,7 @@ update_sources := \
 	lib/update/apply/sealing.c \
 	lib/update/apply/xattr_list.c \
 	lib/update/build/actions.c \
+	lib/update/carry_out.c \
 	lib/update/compare/compare.c \
 	lib/update/compare/decide.c \
 	lib/update/compare/find.c \
@@ -23,4 +24,6 @@ update_sources := \
 	lib/update/directory/editor_split.c \
 	lib/update/target/examine.c \
 	lib/update/target/filesystem.c \
+	lib/update/target/need.c \
+	lib/update/target/working_copy.c \
 	lib/update/update.c

@@ -6,10 +6,9 @@
 
 #include "source/reading.h"
 #include "tree/xattr_table.h"
-#include "update/apply/apply.h"
+#include "update/carry_out.h"
 #include "update/compare/compare.h"
 #include "update/target/examine.h"
-#include "update/target/filesystem.h"
 
 void update_report_clear(struct update_report *report)
 {
@@ -114,34 +113,6 @@ static void count_actions(const struct update_plan *plan, struct update_report *
 	}
 }
 
-/* --- Doing it ----------------------------------------------------------------------------------------------------- */
-
-static void read_counts(const struct update_filesystem *filesystem, struct update_report *report)
-{
-	struct ext2mb_transaction_info info = { .struct_bytes = sizeof(info) };
-
-	if (!filesystem->fs || ext2mb_transaction_read_info(filesystem->fs, &info))
-		return;
-	report->commits = info.commits;
-	report->logged_blocks = info.logged_blocks;
-	report->direct_blocks = info.direct_blocks;
-}
-
-static errcode_t change(const struct update_options *options, struct update_plan *plan, struct pool *pool,
-                        struct update_report *report, struct problem *problem)
-{
-	struct update_filesystem filesystem;
-	errcode_t error = update_filesystem_open(options, options->image, &filesystem, problem);
-
-	if (!error)
-		error = apply_plan(options, plan, &filesystem, pool, report, problem);
-	read_counts(&filesystem, report);
-	errcode_t close_error = update_filesystem_close(&filesystem, error);
-
-	error = error ? error : close_error;
-	return error ? problem_set(problem, error, options->image, "cannot update") : 0;
-}
-
 static errcode_t update_with(const struct update_options *options, struct pool *pool, update_listener listener,
                              void *context, struct update_report *report, struct problem *problem)
 {
@@ -154,13 +125,13 @@ static errcode_t update_with(const struct update_options *options, struct pool *
 	error = read_sources(options, &target.volume, pool, report, &plan.tree, problem);
 	if (!error)
 		error = compare_with_image(options, &target.volume, pool, &plan, report, problem);
-	target_close(&target);
 	if (!error)
 		error = list_actions(&plan, listener, context);
 	if (!error)
 		count_actions(&plan, report);
 	if (!error && plan.count && !options->is_dry_run)
-		error = change(options, &plan, pool, report, problem);
+		error = carry_out(options, &plan, &target, pool, report, problem);
+	target_close(&target);
 	update_plan_free(&plan);
 	return error;
 }

@@ -12,13 +12,13 @@
 #define ACTION "cannot update"
 
 /* No clock: the filesystem's last time of writing goes on, unless the user has set one. */
-static time_t time_of(const struct update_options *options, const struct ext2_super_block *super)
+int64_t update_filesystem_time(const struct update_options *options, const struct ext2_super_block *super)
 {
 	uint32_t last = super->s_wtime > super->s_mkfs_time ? super->s_wtime : super->s_mkfs_time;
 
 	if (options->has_epoch && options->epoch > 0)
-		return (time_t)options->epoch;
-	return last ? (time_t)last : 1;
+		return options->epoch;
+	return last ? last : 1;
 }
 
 static errcode_t open_handle(const struct update_options *options, const char *path,
@@ -34,7 +34,7 @@ static errcode_t open_handle(const struct update_options *options, const char *p
 
 	if (error)
 		return error;
-	filesystem->fs->now = time_of(options, filesystem->fs->super);
+	filesystem->fs->now = (time_t)update_filesystem_time(options, filesystem->fs->super);
 	return 0;
 }
 

@@ -38,6 +38,9 @@ struct update_filesystem {
 MUST_CHECK errcode_t update_filesystem_open(const struct update_options *options, const char *path,
                                             struct update_filesystem *filesystem, struct problem *problem);
 
+/* The time that new states of the filesystem have: not the present one, so that equal updates give equal bytes. */
+int64_t update_filesystem_time(const struct update_options *options, const struct ext2_super_block *super);
+
 /* Ends a step with a commit: afterwards all that was done is on the disk. EXT2MB_ET_TRANSACTION_SIZE and others. */
 MUST_CHECK errcode_t update_filesystem_commit(struct update_filesystem *filesystem);
 

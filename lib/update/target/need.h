@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The space and the inodes that an update needs. */
+#pragma once
+
+#include "image/volume.h"
+#include "update/build/actions.h"
+
+struct update_need {
+	uint64_t blocks; /* that are taken, at most about */
+	uint64_t freed_blocks;
+	uint64_t inodes, freed_inodes;
+};
+
+/* Reads the inodes of what goes. Errors of reading them. */
+MUST_CHECK errcode_t update_need_count(const struct update_plan *plan, const struct volume *volume,
+                                       struct update_need *need);
+
+/*
+ * How many blocks and inodes the filesystem lacks for it, with free_blocks that are to be free afterwards; both 0: none.
+ * at_once: what is freed cannot be used again, since all of it is one transaction.
+ */
+struct update_lack {
+	uint64_t blocks, inodes;
+};
+
+struct update_lack update_need_lack(const struct update_need *need, uint64_t free_blocks, uint64_t free_inodes,
+                                    uint64_t kept_blocks, bool at_once);
