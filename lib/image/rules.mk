@@ -12,6 +12,7 @@ image_sources := \
 	lib/image/map_walk.c \
 	lib/image/orphans.c \
 	lib/image/replayed.c \
+	lib/image/sink_access.c \
 	lib/image/target.c \
 	lib/image/transaction_sink.c \
 	lib/image/volume.c \

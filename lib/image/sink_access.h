@@ -25,4 +25,4 @@ MUST_CHECK errcode_t sink_access_open(struct sink_access *access, struct sink *s
 void sink_access_close(struct sink_access *access);
 
 /* The numbers of the quota files; all 0 without the feature quota. */
-void volume_quota_inodes(const struct volume *volume, uint32_t quota_inodes[QUOTA_TYPES]);
+void sink_access_quota_inodes(const struct volume *volume, uint32_t quota_inodes[QUOTA_TYPES]);
