@@ -154,6 +154,8 @@ static errcode_t change_copy(struct carrying *carrying, struct update_lack lack)
 		error = grow(carrying, &copy, lack);
 	if (!error)
 		error = change(carrying, copy.path);
+	/* Nothing else may have it open when it is replaced. */
+	target_close(carrying->target);
 	if (!error)
 		error = working_copy_finish(&copy, carrying->problem);
 	working_copy_close(&copy);

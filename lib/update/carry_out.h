@@ -8,7 +8,7 @@
 #include "update/build/report.h"
 #include "update/target/examine.h"
 
-/* Errors name the image, or the file that is at fault. */
+/* May close the target. Errors name the image, or the file that is at fault. */
 MUST_CHECK errcode_t carry_out(const struct update_options *options, struct update_plan *plan,
                                struct update_target *target, struct pool *pool, struct update_report *report,
                                struct problem *problem);

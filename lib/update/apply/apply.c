@@ -44,6 +44,11 @@ static void clear_batch(struct applying *applying)
 	names_close(applying);
 }
 
+static bool is_full(errcode_t error)
+{
+	return error == EXT2MB_ET_NO_SPACE || error == EXT2MB_ET_NO_INODES || error == ENOSPC;
+}
+
 /* Places as many of the actions as there is space for. *placed: how many. */
 static errcode_t place_batch(struct applying *applying, size_t first, size_t most, size_t *placed)
 {
@@ -54,7 +59,7 @@ static errcode_t place_batch(struct applying *applying, size_t first, size_t mos
 		const struct update_action *action = &applying->plan->actions[first + *placed];
 
 		error = place_action(applying, action);
-		if (error == EXT2MB_ET_NO_SPACE || error == ENOSPC)
+		if (is_full(error))
 			return *placed ? 0 : applying_problem(applying, action, error, "cannot update");
 		if (error)
 			return applying_problem(applying, action, error, "cannot update");
@@ -144,8 +149,7 @@ static errcode_t begin(const struct applying *applying)
 /* Where space has run out, what has been freed comes back with the next commit. */
 static bool helps_commit(const struct applying *applying, errcode_t error, bool is_fresh)
 {
-	return (error == EXT2MB_ET_NO_SPACE || error == ENOSPC) && !applying->is_sealing && !is_fresh &&
-	       !applying->options->is_atomic;
+	return is_full(error) && !applying->is_sealing && !is_fresh && !applying->options->is_atomic;
 }
 
 static errcode_t run_all(struct applying *applying)

@@ -135,6 +135,7 @@ errcode_t target_examine(const struct update_options *options, struct update_tar
 		return problem_set(problem, error, options->image, ACTION);
 	const struct ext2_super_block *super = &target->volume.superblock;
 
+	target->is_open = true;
 	target->has_journal = super->s_feature_compat & EXT3_FEATURE_COMPAT_HAS_JOURNAL && super->s_journal_inum;
 	error = check_use(options, target, problem);
 	if (!error)
@@ -152,5 +153,7 @@ errcode_t target_examine(const struct update_options *options, struct update_tar
 
 void target_close(struct update_target *target)
 {
-	volume_close(&target->volume);
+	if (target->is_open)
+		volume_close(&target->volume);
+	target->is_open = false;
 }

@@ -7,6 +7,7 @@
 
 struct update_target {
 	struct volume volume; /* as if the journal had been replayed */
+	bool is_open;         /* the volume */
 	bool has_journal;     /* of its own */
 	bool is_device;
 };
@@ -19,4 +20,5 @@ struct update_target {
 MUST_CHECK errcode_t target_examine(const struct update_options *options, struct update_target *target,
                                     struct problem *problem);
 
+/* A second time it does nothing. */
 void target_close(struct update_target *target);

@@ -51,6 +51,13 @@ static uint64_t node_blocks(const struct update_plan *plan, const struct ondisk_
 	return blocks + (set->count ? cluster : 0);
 }
 
+static void take(struct update_balance *balance, uint64_t count)
+{
+	balance->taken += count;
+	if (balance->taken > balance->freed && balance->taken - balance->freed > balance->peak)
+		balance->peak = balance->taken - balance->freed;
+}
+
 /* What an inode gives back with its last name. */
 static errcode_t count_freed(const struct volume *volume, uint32_t ino, bool keeps_inode, uint8_t *raw,
                              struct update_need *need)
@@ -61,8 +68,8 @@ static errcode_t count_freed(const struct volume *volume, uint32_t ino, bool kee
 	if (error)
 		return error;
 	if (S_ISDIR(inode.view.mode) || inode.view.links == 1 || keeps_inode) {
-		need->freed_blocks += inode.all.value.blocks;
-		need->freed_inodes += !keeps_inode;
+		need->blocks.freed += inode.all.value.blocks;
+		need->inodes.freed += !keeps_inode;
 	}
 	return 0;
 }
@@ -86,29 +93,37 @@ errcode_t update_need_count(const struct update_plan *plan, const struct volume 
 		const struct tree_node *node = &plan->tree->nodes[action->node];
 		bool makes = action->verb == UPDATE_CREATE || action->verb == UPDATE_REPLACE;
 
-		need->blocks += makes ? node_blocks(plan, format, node) :
-		                action->changes_xattrs ? UINT64_C(1) << format->cluster_bits : 0;
-		need->inodes += action->verb == UPDATE_CREATE;
+		take(&need->blocks, makes                  ? node_blocks(plan, format, node) :
+		                    action->changes_xattrs ? UINT64_C(1) << format->cluster_bits :
+		                                             0);
+		take(&need->inodes, action->verb == UPDATE_CREATE);
 		if (action->verb != UPDATE_REMOVE && !action->ino)
 			entry_bytes += name_bytes(node);
 		if (action->ino && action->verb != UPDATE_METADATA)
 			error = count_freed(volume, action->ino, action->verb == UPDATE_REPLACE, raw, need);
 	}
 	/* Leaves that are split are half full, and each directory may have to begin an index. */
-	need->blocks += (2 * entry_bytes / format->block_bytes + 2) << format->cluster_bits;
+	uint64_t leaves = (2 * entry_bytes / format->block_bytes + 2) << format->cluster_bits;
+
+	need->blocks.taken += leaves;
+	need->blocks.peak += leaves;
 	return error;
+}
+
+static uint64_t lack_of(const struct update_balance *balance, uint64_t free_count, uint64_t kept, bool at_once)
+{
+	uint64_t peak = at_once ? balance->taken : balance->peak;
+	uint64_t end = balance->taken + kept > balance->freed ? balance->taken + kept - balance->freed : 0;
+	uint64_t wanted = peak > end ? peak : end;
+
+	return wanted > free_count ? wanted - free_count : 0;
 }
 
 struct update_lack update_need_lack(const struct update_need *need, uint64_t free_blocks, uint64_t free_inodes,
                                     uint64_t kept_blocks, bool at_once)
 {
-	uint64_t blocks = free_blocks + (at_once ? 0 : need->freed_blocks);
-	uint64_t inodes = free_inodes + (at_once ? 0 : need->freed_inodes);
-	struct update_lack lack = { 0 };
-
-	if (need->blocks + kept_blocks > blocks)
-		lack.blocks = need->blocks + kept_blocks - blocks;
-	if (need->inodes > inodes)
-		lack.inodes = need->inodes - inodes;
-	return lack;
+	return (struct update_lack){
+		.blocks = lack_of(&need->blocks, free_blocks, kept_blocks, at_once),
+		.inodes = lack_of(&need->inodes, free_inodes, 0, at_once),
+	};
 }

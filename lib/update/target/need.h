@@ -5,10 +5,14 @@
 #include "image/volume.h"
 #include "update/build/actions.h"
 
+/* Of blocks or of inodes. What is freed can be taken again after a commit. */
+struct update_balance {
+	uint64_t taken, freed; /* altogether, blocks at most about */
+	uint64_t peak;         /* the most that is taken at a time, and not freed before */
+};
+
 struct update_need {
-	uint64_t blocks; /* that are taken, at most about */
-	uint64_t freed_blocks;
-	uint64_t inodes, freed_inodes;
+	struct update_balance blocks, inodes;
 };
 
 /* Reads the inodes of what goes. Errors of reading them. */

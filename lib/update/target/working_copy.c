@@ -80,7 +80,6 @@ static errcode_t copy_data(int from, int to)
 errcode_t working_copy_make(const struct update_options *options, struct working_copy *copy, struct problem *problem)
 {
 	*copy = (struct working_copy){ .output = { .path = options->image,
-		                                   .advice = "update it without --new-file, or use one name only",
 		                                   .descriptor = -1,
 		                                   .direct_descriptor = -1 } };
 	errcode_t error = output_examine(&copy->output, problem);
@@ -125,6 +124,8 @@ errcode_t working_copy_grow(const struct update_options *options, const struct w
 
 errcode_t working_copy_finish(struct working_copy *copy, struct problem *problem)
 {
+	/* Until now this program itself had the image open. */
+	copy->output.advice = "the changes are lost: end what uses it, and begin again";
 	return output_finish(&copy->output, problem);
 }
 
