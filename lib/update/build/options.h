@@ -12,6 +12,8 @@
 #include "tree/exclude.h"
 #include "tree/source_limits.h"
 
+struct struct_io_manager; /* libext2fs's */
+
 struct update_options {
 	const char *image; /* a regular file or a block device with the filesystem that is changed */
 	uint64_t offset_bytes;
@@ -40,6 +42,8 @@ struct update_options {
 	struct owner_map *owners;      /* NULL: owners stay the sources' */
 	const char *metadata;          /* NULL: none */
 	struct progress *progress;     /* may be NULL */
+	uint64_t most_logged_blocks;       /* of a transaction; 0: as many as the journal holds. Tests want more of them */
+	struct struct_io_manager *manager; /* for transactions; NULL: libext2mb's. Tests record what is written */
 };
 
 /* A file's time as it is stored: none is after the epoch, if there is one. */

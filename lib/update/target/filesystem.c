@@ -10,6 +10,7 @@
 #include "ext2fs/fs_errors.h"
 
 #define ACTION "cannot update"
+#define MOST_WITHOUT_JOURNAL 65536u
 
 /* No clock: the filesystem's last time of writing goes on, unless the user has set one. */
 int64_t update_filesystem_time(const struct update_options *options, const struct ext2_super_block *super)
@@ -25,7 +26,9 @@ static errcode_t open_handle(const struct update_options *options, const char *p
                              struct update_filesystem *filesystem)
 {
 	const int flags = EXT2_FLAG_RW | EXT2_FLAG_64BITS | EXT2_FLAG_THREADS;
-	io_manager manager = ext2mb_transaction_io_manager(options->makes_new_file ? EXT2MB_NO_JOURNAL : 0);
+	io_manager manager =
+		options->manager ? options->manager :
+				   ext2mb_transaction_io_manager(options->makes_new_file ? EXT2MB_NO_JOURNAL : 0);
 	char offset[32];
 
 	snprintf(offset, sizeof(offset), "offset=%" PRIu64, options->offset_bytes);
@@ -147,7 +150,7 @@ static errcode_t open_access(struct update_filesystem *filesystem)
 errcode_t update_filesystem_open(const struct update_options *options, const char *path,
                                  struct update_filesystem *filesystem, struct problem *problem)
 {
-	*filesystem = (struct update_filesystem){ 0 };
+	*filesystem = (struct update_filesystem){ .most_logged_blocks = options->most_logged_blocks };
 	errcode_t error = open_handle(options, path, filesystem);
 
 	if (!error)
@@ -188,7 +191,9 @@ uint64_t update_filesystem_log_room(const struct update_filesystem *filesystem)
 	uint64_t room = info_of(filesystem).journal_blocks;
 
 	/* Without a journal any number of blocks may wait; they are in memory. */
-	return room ? room : 1u << 16;
+	room = room ? room : MOST_WITHOUT_JOURNAL;
+	return filesystem->most_logged_blocks && filesystem->most_logged_blocks < room ? filesystem->most_logged_blocks :
+	                                                                                 room;
 }
 
 errcode_t update_filesystem_take(struct update_filesystem *filesystem, uint64_t goal, uint64_t count,

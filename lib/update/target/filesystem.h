@@ -18,6 +18,7 @@ struct update_filesystem {
 	ext2_filsys fs;
 	struct ext2mb *mb;
 	struct ext2mb_worker *worker;
+	uint64_t most_logged_blocks; /* the user's; 0: any number */
 	struct volume volume; /* read after a replay, before the first change */
 	bool is_open;         /* the volume; and */
 	bool has_access;
