@@ -90,12 +90,11 @@ static errcode_t list_actions(const struct update_plan *plan, update_listener li
 {
 	for (size_t i = 0; listener && i < plan->count; i++) {
 		const struct update_action *action = &plan->actions[i];
-		SCOPE_FREE char *path = action->name ? strdup(action->name) :
-		                                       update_node_path(plan->tree, action->node);
+		SCOPE_FREE char *path = update_action_path(plan, action);
 
 		if (!path)
 			return ENOMEM;
-		listener(context, sign_of(action), *path ? path : "/");
+		listener(context, sign_of(action), path);
 	}
 	return 0;
 }
@@ -116,7 +115,7 @@ static void count_actions(const struct update_plan *plan, struct update_report *
 static errcode_t update_with(const struct update_options *options, struct pool *pool, update_listener listener,
                              void *context, struct update_report *report, struct problem *problem)
 {
-	struct update_plan plan = { 0 };
+	struct update_plan plan = { .base = options->into ? options->into : "" };
 	struct update_target target;
 	errcode_t error = target_examine(options, &target, problem);
 

@@ -26,14 +26,12 @@
 errcode_t applying_problem(const struct applying *applying, const struct update_action *action, errcode_t error,
                            const char *what)
 {
-	SCOPE_FREE char *path = NULL;
+	SCOPE_FREE char *path = error ? update_action_path(applying->plan, action) : NULL;
 
 	if (!error)
 		return 0;
-	if (action->verb != UPDATE_REMOVE)
-		path = update_node_path(applying->plan->tree, action->node);
 	return problem_set_reason(applying->problem, error, applying->options->image, what, "%s: %s",
-	                          path ? (*path ? path : "/") : action->name ? action->name : "?", error_message(error));
+	                          path ? path : "?", error_message(error));
 }
 
 static void clear_batch(struct applying *applying)

@@ -2,6 +2,7 @@
 #include "update/build/actions.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "support/vector.h"
 
@@ -23,7 +24,17 @@ errcode_t update_plan_add(struct update_plan *plan, const struct update_action *
 	return error;
 }
 
-char *update_node_path(const struct tree *tree, uint32_t node)
+char *update_node_path(const struct update_plan *plan, uint32_t node)
 {
-	return path_text("", tree_ascend, tree, node, NULL);
+	char *path = path_text(plan->base, tree_ascend, plan->tree, node, NULL);
+
+	if (!path || *path)
+		return path;
+	free(path);
+	return strdup("/");
+}
+
+char *update_action_path(const struct update_plan *plan, const struct update_action *action)
+{
+	return action->path ? strdup(action->path) : update_node_path(plan, action->node);
 }

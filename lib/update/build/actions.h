@@ -27,11 +27,13 @@ struct update_action {
 	uint32_t node;           /* of the tree; not for UPDATE_REMOVE */
 	uint32_t parent;         /* UPDATE_REMOVE: the directory's inode */
 	uint32_t ino;            /* what has the name now; 0: nothing has */
-	const char *name;        /* UPDATE_REMOVE: in update_plan.memory */
+	const char *path;        /* UPDATE_REMOVE: in the image; in update_plan.memory */
+	const char *name;        /* UPDATE_REMOVE: the end of path; UPDATE_CREATE of the root: its name there */
 };
 
 struct update_plan {
 	struct tree *tree; /* what is laid over the image; owned */
+	const char *base;  /* the path of its root in the image; borrowed */
 	uint32_t *inos;    /* by node: the inode of the image, also one that UPDATE_CREATE has made; 0: none yet */
 	struct update_action *actions;
 	size_t count, capacity;
@@ -44,5 +46,6 @@ void update_plan_free(struct update_plan *plan);
 /* ENOMEM. */
 MUST_CHECK errcode_t update_plan_add(struct update_plan *plan, const struct update_action *action);
 
-/* The path of an action within the image, for messages and lists. The caller frees it; NULL: no memory. */
-char *update_node_path(const struct tree *tree, uint32_t node);
+/* The path of a node, or of an action, in the image, for messages and lists. The caller frees it; NULL: no memory. */
+char *update_node_path(const struct update_plan *plan, uint32_t node);
+char *update_action_path(const struct update_plan *plan, const struct update_action *action);

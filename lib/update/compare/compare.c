@@ -19,10 +19,10 @@ static void hear(void *context, const struct image_damage *damage)
 
 static errcode_t tell(const struct comparison *comparison, uint32_t node, const char *what)
 {
-	SCOPE_FREE char *path = update_node_path(comparison->plan->tree, node);
+	SCOPE_FREE char *path = update_node_path(comparison->plan, node);
 
 	return problem_set_reason(comparison->problem, EUCLEAN, comparison->options->image, "cannot update",
-	                          "%s: its %s is damaged; run e2fsck first", path && *path ? path : "/", what);
+	                          "%s: its %s is damaged; run e2fsck first", path ? path : "?", what);
 }
 
 errcode_t comparison_check(struct comparison *comparison, uint32_t node)
@@ -41,6 +41,29 @@ errcode_t comparison_read_inode(struct comparison *comparison, uint32_t node, ui
 	return 0;
 }
 
+/* The last name of a path that is not there is made, if its directory is there. */
+static errcode_t find_parent(struct comparison *comparison, const char *into)
+{
+	const struct damage_listener damage = { hear, comparison };
+	size_t bytes = strlen(into);
+
+	while (bytes && into[bytes - 1] == '/')
+		bytes--;
+	size_t start = bytes;
+
+	while (start && into[start - 1] != '/')
+		start--;
+	SCOPE_FREE char *directory = strndup(into, start);
+
+	if (!directory)
+		return ENOMEM;
+	if (start == bytes || bytes - start > EXT2_NAME_LEN)
+		return EINVAL;
+	comparison->base_name = into + start;
+	comparison->base_name_bytes = (uint8_t)(bytes - start);
+	return paths_lookup(comparison->volume, directory, damage, &comparison->base_parent);
+}
+
 /* Where the tree's root is in the image. */
 static errcode_t find_base(struct comparison *comparison)
 {
@@ -49,6 +72,9 @@ static errcode_t find_base(struct comparison *comparison)
 	struct volume_inode inode;
 	uint32_t ino = EXT2_ROOT_INO;
 	errcode_t error = into ? paths_lookup(comparison->volume, into, damage, &ino) : 0;
+
+	if (error == ENOENT && !find_parent(comparison, into))
+		return 0;
 
 	if (!error)
 		error = comparison_read_inode(comparison, TREE_ROOT, ino, &inode);
@@ -128,7 +154,11 @@ errcode_t compare_with_image(const struct update_options *options, const struct 
 	if (!error)
 		error = find_base(&comparison);
 	if (!error)
+		error = comparison_mark_paths(&comparison);
+	if (!error)
 		error = comparison_find(&comparison);
+	if (!error && options->compares_bytes)
+		error = comparison_compare_bytes(&comparison);
 	if (!error)
 		error = comparison_decide(&comparison);
 	if (!error)

@@ -31,6 +31,11 @@ struct comparison {
 	uint8_t *raw; /* of the inode that is looked at */
 	const char *damage; /* the first one that has been met; NULL: none */
 
+	/* Where the tree's root is to be made, if it is not there: */
+	uint32_t base_parent;
+	const char *base_name; /* in options->into */
+	uint8_t base_name_bytes;
+
 	uint32_t *found;          /* by node: what has its name in the image now; 0: nothing has */
 	uint64_t *has_same_bytes; /* by node, a bit each; NULL: nothing has been compared */
 	uint64_t *claimed;        /* by inode, a bit each: the image's file of a node */
@@ -50,15 +55,21 @@ MUST_CHECK errcode_t comparison_check(struct comparison *comparison, uint32_t no
 /* Finds what has the names of nodes now, and lists what whiteouts, opaque directories and --mirror remove. */
 MUST_CHECK errcode_t comparison_find(struct comparison *comparison);
 
-/* Removes a name of a directory, with all below it. node: whose directory it is, for messages. */
+/* Removes a name of a directory, which is a node, with all below it. node: for messages. */
 MUST_CHECK errcode_t comparison_remove(struct comparison *comparison, uint32_t node, uint32_t directory,
                                        const char *name, uint8_t name_bytes, uint32_t ino);
 
-/* Removes all names in a directory, which itself stays. */
-MUST_CHECK errcode_t comparison_remove_below(struct comparison *comparison, uint32_t node, uint32_t directory);
+/* Removes all names in what has the node's name, a directory, which itself stays. */
+MUST_CHECK errcode_t comparison_remove_below(struct comparison *comparison, uint32_t node);
+
+/* Directories that the user wants removed, but the tree has, lose all else that is in them; before comparison_find(). */
+MUST_CHECK errcode_t comparison_mark_paths(struct comparison *comparison);
 
 /* Removes the paths that the user named, unless they are gone. */
 MUST_CHECK errcode_t comparison_remove_paths(struct comparison *comparison);
+
+/* With options->compares_bytes: finds out which files have the contents of what has their names, by all workers. */
+MUST_CHECK errcode_t comparison_compare_bytes(struct comparison *comparison);
 
 /* Says for each node what is to be done; comparison_find() has been called. */
 MUST_CHECK errcode_t comparison_decide(struct comparison *comparison);

@@ -40,7 +40,7 @@ static errcode_t empty_name(struct comparison *comparison, uint32_t node, bool *
 	errcode_t error = ino ? comparison_read_inode(comparison, node, ino, &inode) : 0;
 
 	*was_directory = !error && ino && S_ISDIR(inode.view.mode);
-	return *was_directory ? comparison_remove_below(comparison, node, ino) : error;
+	return *was_directory ? comparison_remove_below(comparison, node) : error;
 }
 
 static errcode_t name_file(struct comparison *comparison, enum update_verb verb, uint32_t node)
@@ -94,7 +94,8 @@ static errcode_t choose_verb(struct deciding *deciding, uint32_t node, const str
                              uint32_t names, struct update_action *action)
 {
 	struct comparison *comparison = deciding->comparison;
-	bool has_same_bytes = comparison->has_same_bytes && bits_test(comparison->has_same_bytes, node);
+	bool has_same_bytes = comparison->has_same_bytes && bits_test(comparison->has_same_bytes, node) &&
+	                      comparison->found[node] == inode->ino;
 	enum sameness sameness;
 	errcode_t error = sameness_judge(&deciding->judge, node, inode, has_same_bytes, &sameness);
 
@@ -163,7 +164,13 @@ static errcode_t decide_directory(struct deciding *deciding, uint32_t number)
 	enum sameness sameness = SAME;
 
 	if (!comparison->plan->inos[number])
-		return add_action(comparison, UPDATE_CREATE, number, false);
+		return update_plan_add(comparison->plan, &(const struct update_action){
+								 .verb = UPDATE_CREATE,
+								 .node = number,
+								 .ino = comparison->found[number],
+								 .parent = comparison->base_parent,
+								 .name = number ? NULL : comparison->base_name,
+								 .name_bytes = comparison->base_name_bytes });
 	errcode_t error = comparison_read_inode(comparison, number, comparison->found[number], &inode);
 
 	if (!error && !node->is_implied)

@@ -132,18 +132,17 @@ static errcode_t remove_others(struct finding *finding)
 	errcode_t error = 0;
 
 	for (size_t i = 0; !error && i < finding->other_count; i++)
-		error = comparison_remove(comparison, finding->node, comparison->found[finding->node],
-		                          finding->others[i].name, finding->others[i].name_bytes,
+		error = comparison_remove(comparison, finding->node, finding->node, finding->others[i].name, finding->others[i].name_bytes,
 		                          finding->others[i].ino);
 	return error;
 }
 
 static errcode_t refuse_encrypted(const struct comparison *comparison, uint32_t node)
 {
-	SCOPE_FREE char *path = update_node_path(comparison->plan->tree, node);
+	SCOPE_FREE char *path = update_node_path(comparison->plan, node);
 
 	return problem_set_reason(comparison->problem, EOPNOTSUPP, comparison->options->image, "cannot update",
-	                          "%s: the directory is encrypted", path && *path ? path : "/");
+	                          "%s: the directory is encrypted", path ? path : "?");
 }
 
 static errcode_t find_in_directory(struct comparison *comparison, uint32_t node, const struct volume_inode *inode)
@@ -188,8 +187,7 @@ static errcode_t find_node(struct comparison *comparison, uint32_t number)
 	errcode_t error;
 
 	if (node->is_whiteout)
-		return comparison_remove(comparison, number, comparison->found[node->parent], node->name,
-		                         node->name_bytes, ino);
+		return comparison_remove(comparison, number, node->parent, node->name, node->name_bytes, ino);
 	if (!S_ISDIR(node->mode))
 		return 0;
 	error = comparison_read_inode(comparison, number, ino, &inode);

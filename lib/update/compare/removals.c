@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -12,13 +13,23 @@
 struct listing {
 	struct comparison *comparison;
 	uint32_t directory;
+	const char *path; /* of the directory */
 	errcode_t error;
 };
 
-static errcode_t add_removal(struct comparison *comparison, uint32_t directory, const char *name, uint8_t name_bytes,
-                             uint32_t ino)
+static errcode_t add_removal(struct comparison *comparison, uint32_t directory, const char *path, const char *name,
+                             uint8_t name_bytes, uint32_t ino)
 {
-	const char *copy = arena_copy_string(&comparison->plan->memory, name, name_bytes);
+	/* Of the root only the slash is wanted. */
+	size_t path_bytes = strcmp(path, "/") ? strlen(path) : 0;
+	SCOPE_FREE char *whole = malloc(path_bytes + name_bytes + 2);
+
+	if (!whole)
+		return ENOMEM;
+	memcpy(whole, path, path_bytes);
+	whole[path_bytes] = '/';
+	memcpy(whole + path_bytes + 1, name, name_bytes);
+	const char *copy = arena_copy_string(&comparison->plan->memory, whole, path_bytes + 1 + name_bytes);
 	errcode_t error = vector_reserve(&comparison->removals, &comparison->removal_capacity,
 	                                 comparison->removal_count + 1, sizeof(*comparison->removals));
 
@@ -26,7 +37,8 @@ static errcode_t add_removal(struct comparison *comparison, uint32_t directory, 
 		return ENOMEM;
 	comparison->removals[comparison->removal_count++] = (struct update_action){
 		.verb = UPDATE_REMOVE,
-		.name = copy,
+		.path = copy,
+		.name = copy + path_bytes + 1,
 		.name_bytes = name_bytes,
 		.parent = directory,
 		.ino = ino,
@@ -39,13 +51,14 @@ static void list_entry(void *context, const struct directory_entry *entry)
 	struct listing *listing = context;
 
 	if (!listing->error)
-		listing->error = add_removal(listing->comparison, listing->directory, entry->name, entry->name_bytes,
-		                             entry->ino);
+		listing->error = add_removal(listing->comparison, listing->directory, listing->path, entry->name,
+		                             entry->name_bytes, entry->ino);
 }
 
-static errcode_t list_directory(struct comparison *comparison, uint32_t node, const struct volume_inode *inode)
+static errcode_t list_directory(struct comparison *comparison, uint32_t node, const char *path,
+                                const struct volume_inode *inode)
 {
-	struct listing listing = { .comparison = comparison, .directory = inode->ino };
+	struct listing listing = { .comparison = comparison, .directory = inode->ino, .path = path };
 	const struct directory_visitor visitor = { .entry = list_entry, .context = &listing };
 	struct directory_shape shape;
 	uint32_t *fate;
@@ -76,7 +89,7 @@ static errcode_t complete(struct comparison *comparison, uint32_t node, size_t f
 		if (error || !S_ISDIR(inode.view.mode))
 			continue;
 		comparison->removals[next].was_directory = true;
-		error = list_directory(comparison, node, &inode);
+		error = list_directory(comparison, node, comparison->removals[next].path, &inode);
 	}
 	removals = comparison->removals;
 	for (size_t first = from, last = comparison->removal_count; !error && first + 1 < last; first++) {
@@ -91,20 +104,23 @@ static errcode_t complete(struct comparison *comparison, uint32_t node, size_t f
 errcode_t comparison_remove(struct comparison *comparison, uint32_t node, uint32_t directory, const char *name,
                             uint8_t name_bytes, uint32_t ino)
 {
+	SCOPE_FREE char *path = update_node_path(comparison->plan, directory);
 	size_t from = comparison->removal_count;
-	errcode_t error = add_removal(comparison, directory, name, name_bytes, ino);
+	errcode_t error = path ? add_removal(comparison, comparison->found[directory], path, name, name_bytes, ino) :
+	                         ENOMEM;
 
 	return error ? error : complete(comparison, node, from);
 }
 
-errcode_t comparison_remove_below(struct comparison *comparison, uint32_t node, uint32_t directory)
+errcode_t comparison_remove_below(struct comparison *comparison, uint32_t node)
 {
+	SCOPE_FREE char *path = update_node_path(comparison->plan, node);
 	size_t from = comparison->removal_count;
 	struct volume_inode inode;
-	errcode_t error = comparison_read_inode(comparison, node, directory, &inode);
+	errcode_t error = path ? comparison_read_inode(comparison, node, comparison->found[node], &inode) : ENOMEM;
 
 	if (!error)
-		error = list_directory(comparison, node, &inode);
+		error = list_directory(comparison, node, path, &inode);
 	return error ? error : complete(comparison, node, from);
 }
 
@@ -165,7 +181,13 @@ static errcode_t remove_path(struct comparison *comparison, char *path)
 
 	if (fate && *fate != DIRECTORY_KEPT)
 		return 0;
-	return comparison_remove(comparison, TREE_ROOT, directory, name, (uint8_t)strlen(name), ino);
+	size_t from = comparison->removal_count;
+	SCOPE_FREE char *whole = NULL;
+
+	if (asprintf(&whole, "/%.*s", slash ? (int)(slash - path) : 0, path) < 0)
+		return ENOMEM;
+	error = add_removal(comparison, directory, whole, name, (uint8_t)strlen(name), ino);
+	return error ? error : complete(comparison, TREE_ROOT, from);
 }
 
 static int compare_paths(const void *one, const void *other)
@@ -173,8 +195,27 @@ static int compare_paths(const void *one, const void *other)
 	return strcmp(*(char *const *)one, *(char *const *)other);
 }
 
-/* What the tree has at the path replaces what is there, and a path that is named twice is removed once. */
-static errcode_t remove_plain_paths(struct comparison *comparison, char **paths, uint32_t count, const char *into)
+/* Calls for each of the user's paths, with where in the tree it is, if it is there. */
+typedef errcode_t (*path_function)(struct comparison *comparison, char *path, bool is_in_tree, uint32_t node);
+
+static errcode_t mark_path(struct comparison *comparison, char *path, bool is_in_tree, uint32_t node)
+{
+	(void)path;
+	if (is_in_tree)
+		comparison->plan->tree->nodes[node].is_opaque = true;
+	return 0;
+}
+
+/* What the tree has at the path replaces what is there. */
+static errcode_t remove_other_path(struct comparison *comparison, char *path, bool is_in_tree, uint32_t node)
+{
+	(void)node;
+	return is_in_tree ? 0 : remove_path(comparison, path);
+}
+
+/* A path that is named twice counts once. */
+static errcode_t visit_plain_paths(struct comparison *comparison, char **paths, uint32_t count, const char *into,
+                                   path_function function)
 {
 	errcode_t error = 0;
 
@@ -182,20 +223,21 @@ static errcode_t remove_plain_paths(struct comparison *comparison, char **paths,
 	qsort(paths, count, sizeof(*paths), compare_paths);
 	for (uint32_t i = 0; !error && i < count; i++) {
 		const char *in_tree = path_below(paths[i], into);
-		uint32_t node;
+		uint32_t node = TREE_ROOT;
 
 		if (i && !strcmp(paths[i], paths[i - 1]))
 			continue;
 		if (path_below(into, paths[i]))
 			return problem_set_reason(comparison->problem, EINVAL, paths[i], "cannot remove",
 			                          "the update is laid into it");
-		if (!in_tree || !tree_find_path(comparison->plan->tree, in_tree, &node))
-			error = remove_path(comparison, paths[i]);
+		bool is_in_tree = in_tree && tree_find_path(comparison->plan->tree, in_tree, &node);
+
+		error = function(comparison, paths[i], is_in_tree, node);
 	}
 	return error;
 }
 
-errcode_t comparison_remove_paths(struct comparison *comparison)
+static errcode_t visit_paths(struct comparison *comparison, path_function function)
 {
 	const struct update_options *options = comparison->options;
 	SCOPE_FREE char *into = plain_path(options->into ? options->into : "");
@@ -205,8 +247,18 @@ errcode_t comparison_remove_paths(struct comparison *comparison)
 	for (uint32_t i = 0; !error && i < options->removed_count; i++)
 		error = (paths[i] = plain_path(options->removed[i])) ? 0 : ENOMEM;
 	if (!error)
-		error = remove_plain_paths(comparison, paths, options->removed_count, into);
+		error = visit_plain_paths(comparison, paths, options->removed_count, into, function);
 	for (uint32_t i = 0; paths && i < options->removed_count; i++)
 		free(paths[i]);
 	return error;
+}
+
+errcode_t comparison_mark_paths(struct comparison *comparison)
+{
+	return visit_paths(comparison, mark_path);
+}
+
+errcode_t comparison_remove_paths(struct comparison *comparison)
+{
+	return visit_paths(comparison, remove_other_path);
 }
