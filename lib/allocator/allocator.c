@@ -34,7 +34,7 @@ const struct policy allocator_policy = {
 	.rules = RULES,
 };
 
-/* An allocator with what its rooms have of it, in one piece of memory. */
+/* One piece of memory: an allocator with the parts that its rooms have in it. */
 struct rooms {
 	struct ext2mb mb; /* must be the first */
 	struct fs_state fs_state;
@@ -127,7 +127,8 @@ static void destroy(struct ext2mb *mb)
 	free(mb);
 }
 
-/* With two claims two processes could have one each, and neither would go on. */
+/* The transaction's claim serves the allocator, too. With two claims two processes could hold one each, and neither
+ * could go on. */
 static errcode_t open_claim(struct ext2mb *mb, ext2_filsys fs)
 {
 	struct channel_state *state = channel_state_of(fs->io);
@@ -221,7 +222,10 @@ errcode_t allocator_close(struct ext2mb *mb)
 	return error;
 }
 
-/* What a closed one has left, if there is one: a program that opens many one after the other needs no more memory. */
+/*
+ * Reuses the memory of a closed worker, if there is one: a program that opens many workers one after the other needs no
+ * more memory.
+ */
 static struct worker_rooms *allocate_worker(struct ext2mb *mb)
 {
 	pthread_mutex_lock(&mb->worker_lock);
@@ -266,7 +270,7 @@ errcode_t ext2mb_worker_open(struct ext2mb *mb, struct ext2mb_worker **ret)
 
 void ext2mb_worker_close(struct ext2mb_worker *worker)
 {
-	/* In use by another thread: it stays open, and ext2mb_close() says so. */
+	/* Another thread is using the worker, so it stays open. ext2mb_close() reports it. */
 	if (worker_use_begin(worker).error)
 		return;
 

@@ -111,7 +111,7 @@ static errcode_t alloc_request(struct ext2mb_worker *worker, const struct scan_r
 	return error;
 }
 
-/* One extent, whatever the program has marked there. */
+/* Allocates exactly one extent; blocks that the program has marked there are not handed out. */
 static errcode_t alloc_extent(struct ext2mb_worker *worker, const struct scan_request *scan,
                               struct ext2mb_extent *extent)
 {

@@ -102,7 +102,7 @@ errcode_t stats_text_read_row(struct ext2mb *mb, uint32_t number, struct group_r
 	const struct buddy *buddy = mb->groups[number].buddy;
 	row->free_clusters = buddy->free_clusters;
 	row->fragments = buddy->fragments;
-	/* Where nothing is free it is the end of a whole group, in the last group, too. */
+	/* If nothing is free, it is the end of a whole group, even in the last group. */
 	row->first_free =
 		buddy->free_clusters ? buddy_next_free(buddy, 0, buddy->clusters) : mb->geometry.clusters_per_group;
 	for (unsigned int order = 0; order < mb->orders; order++)

@@ -213,6 +213,15 @@ static errcode_t find_in_block(struct quota_tree *tree, uint32_t id, struct path
 	return EUCLEAN;
 }
 
+/* A block that comes twice on one way would be taken for two of them. */
+static bool is_on_path(const struct path *path, uint32_t number)
+{
+	for (unsigned int level = 0; level < PATH_BLOCKS && path->blocks[level]; level++)
+		if (path->blocks[level] == number)
+			return true;
+	return false;
+}
+
 static errcode_t find(struct quota_tree *tree, uint32_t id, struct path *path)
 {
 	uint8_t bytes[QUOTA_BLOCK_BYTES];
@@ -228,10 +237,8 @@ static errcode_t find(struct quota_tree *tree, uint32_t id, struct path *path)
 		reference = le32toh(reference);
 		if (!is_possible(tree, reference))
 			return EUCLEAN;
-		/* A block that comes twice on one way would be taken for two of them. */
-		for (unsigned int above = 0; reference && above <= level; above++)
-			if (path->blocks[above] == reference)
-				return EUCLEAN;
+		if (reference && is_on_path(path, reference))
+			return EUCLEAN;
 		path->blocks[level + 1] = reference;
 		if (!reference)
 			return 0;
@@ -268,17 +275,34 @@ static errcode_t set_reference(struct quota_tree *tree, uint32_t number, bool is
 	return blocks->write(blocks, number, bytes);
 }
 
-/* Puts an entry into the first block with room, or a new one. */
-static errcode_t place_entry(struct quota_tree *tree, const struct quota_raw_entry *entry, uint32_t *number)
+/* Takes a block for the way to a new entry. */
+static errcode_t extend_path(struct quota_tree *tree, struct path *path, unsigned int level)
 {
-	uint8_t bytes[QUOTA_BLOCK_BYTES] = { 0 };
-	errcode_t error;
+	uint32_t number;
+	errcode_t error = take_block(tree, &number);
 
+	if (error)
+		return error;
+	if (is_on_path(path, number))
+		return EUCLEAN;
+	path->blocks[level] = number;
+	return 0;
+}
+
+/* Puts an entry into the first block with room, or a new one. */
+static errcode_t place_entry(struct quota_tree *tree, struct path *path, const struct quota_raw_entry *entry)
+{
+	uint32_t *number = &path->blocks[QUOTA_TREE_LEVELS];
+	uint8_t bytes[QUOTA_BLOCK_BYTES] = { 0 };
+	errcode_t error = 0;
+
+	if (tree->entry_block && is_on_path(path, tree->entry_block))
+		return EUCLEAN;
 	*number = tree->entry_block;
 	if (*number) {
 		error = read_linked(tree, *number, bytes);
 	} else {
-		error = take_block(tree, number);
+		error = extend_path(tree, path, QUOTA_TREE_LEVELS);
 		tree->entry_block = *number;
 	}
 	if (error)
@@ -307,9 +331,9 @@ static errcode_t insert(struct quota_tree *tree, struct path *path, const struct
 	while (path->blocks[first_new])
 		first_new++;
 	for (unsigned int level = first_new; !error && level < QUOTA_TREE_LEVELS; level++)
-		error = take_block(tree, &path->blocks[level]);
+		error = extend_path(tree, path, level);
 	if (!error)
-		error = place_entry(tree, entry, &path->blocks[QUOTA_TREE_LEVELS]);
+		error = place_entry(tree, path, entry);
 	for (unsigned int level = QUOTA_TREE_LEVELS; !error && level-- >= first_new;)
 		error = set_reference(tree, path->blocks[level], level >= first_new, le32toh(entry->id), level,
 		                      path->blocks[level + 1]);

@@ -403,6 +403,7 @@ static errcode_t seal(struct populating *run)
 	report->free_inodes = ext2mb_free_inodes(run->filesystem.mb);
 	if (!error)
 		error = filesystem_finish(&run->filesystem, run->scanned.tree, run->file.in_place, &run->work);
+	filesystem_close(&run->filesystem);
 	return error ? error : filesystem_reset_mmp(&run->filesystem, &run->file, &run->work);
 }
 

@@ -138,7 +138,7 @@ void ondisk_image_check(struct ondisk_image *image)
 	ck_assert_msg(status == 0, "e2fsck objects");
 }
 
-const char *ondisk_image_mount(void)
+static const char *mount_image(const char *options)
 {
 	char command[512];
 
@@ -146,14 +146,23 @@ const char *ondisk_image_mount(void)
 		printf("# kernel not asked: no mount namespace\n");
 		return NULL;
 	}
-	snprintf(command, sizeof(command),
-	         "mount -t ext4 -o loop,ro '%s' '%s' 2>&1 | sed 's/^/# /'; mountpoint -q '%s'", image_path, mount_path,
-	         mount_path);
+	snprintf(command, sizeof(command), "mount -t ext4 -o %s '%s' '%s' 2>&1 | sed 's/^/# /'; mountpoint -q '%s'",
+	         options, image_path, mount_path, mount_path);
 	if (system(command) != 0) {
 		printf("# kernel not asked: no mount\n");
 		return NULL;
 	}
 	return mount_path;
+}
+
+const char *ondisk_image_mount(void)
+{
+	return mount_image("loop,ro");
+}
+
+const char *ondisk_image_mount_writable(void)
+{
+	return mount_image("loop");
 }
 
 void ondisk_image_unmount(void)

@@ -43,6 +43,7 @@ void ondisk_image_check(struct ondisk_image *image);
  * if this process may not do so, or the kernel cannot (blocks larger than pages).
  */
 const char *ondisk_image_mount(void);
+const char *ondisk_image_mount_writable(void);
 void ondisk_image_unmount(void);
 
 /* The image file's path. */

@@ -18,6 +18,8 @@ unit_tests := \
 	crc32c \
 	details \
 	directory \
+	directory_editor \
+	directory_editor_edges \
 	directory_image \
 	directory_share \
 	directory_source \
@@ -89,6 +91,7 @@ unit_tests := \
 	processors \
 	progress \
 	quota_file \
+	quota_tree \
 	replay_maps \
 	request_locks \
 	result \
@@ -125,12 +128,14 @@ unit_helper_sources := \
 	tests/unit/data_writer.c \
 	tests/unit/directory_names.c \
 	tests/unit/directory_reader.c \
+	tests/unit/edited_directory.c \
 	tests/unit/host_tree.c \
 	tests/unit/image_all.c \
 	tests/unit/image_judge.c \
 	tests/unit/log_image.c \
 	tests/unit/log_judge.c \
 	tests/unit/mb_image.c \
+	tests/unit/memory_directory.c \
 	tests/unit/ondisk_image.c \
 	tests/unit/scratch.c \
 	tests/unit/space.c \

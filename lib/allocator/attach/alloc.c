@@ -11,10 +11,10 @@
 #define SECTOR_BITS 9u
 
 /*
- * A file that has grown in order up to its 16th block, after which it is no small one, is expected to become 4 MiB
- * long, and then eight times as long as it is: from the fifth extent on, libext2fs verifies and writes a node of the
- * tree for each block (64 files in turns, 4 KiB a call: 5 microseconds of processor time a block with 4 extents, 18
- * with 5). So the second extent is to be a long one, too.
+ * A file that has grown in order up to its 16th block is no longer a small file. It is expected to become 4 MiB long,
+ * and then eight times its current length: from the fifth extent on, libext2fs verifies and writes a node of the tree
+ * for each block (64 files in turns, 4 KiB a call: 5 microseconds of processor time a block with 4 extents, 18 with 5).
+ * So the second extent should be long already.
  */
 #define EXPECTED_FROM 16u
 #define EXPECTED_LEAST_BYTES (UINT64_C(4) << 20)
@@ -44,7 +44,7 @@ static bool is_free_in_map(const struct attached *attached, const struct ext2mb_
 	return ext2fs_test_block_bitmap_range2(attached->map, extent->start, extent->count);
 }
 
-/* libext2fs names the block before the one that it would like. */
+/* libext2fs passes the block before the one that it wants. */
 static uint64_t goal_after(const struct attached *attached, uint64_t goal)
 {
 	if (!is_goal(attached, goal))
@@ -77,7 +77,7 @@ static uint64_t indirect_blocks(const struct geometry *geometry, uint64_t blocks
 {
 	uint64_t pointers = geometry_block_bytes(geometry) / sizeof(uint32_t), below = EXT2_NDIR_BLOCKS, count = 0;
 
-	/* Adds, for each tree, its blocks of every level that lead to the rest. */
+	/* Adds, for each tree, the blocks of all levels above its data. */
 	for (uint64_t reach = pointers; blocks > below; below += reach, reach *= pointers)
 		for (uint64_t unit = pointers; unit <= reach; unit *= pointers)
 			count += (min_u64(blocks - below, reach) + unit - 1) / unit;
@@ -85,8 +85,8 @@ static uint64_t indirect_blocks(const struct geometry *geometry, uint64_t blocks
 }
 
 /*
- * For an indirect-mapped file libext2fs does not pass the logical block. The order of allocation serves as well:
- * indirect blocks are among the data.
+ * For an indirect-mapped file libext2fs does not pass the logical block. The order of the allocations serves as well,
+ * since indirect blocks are allocated among the data.
  */
 static struct wanted read_wanted(const struct attached *attached, uint64_t goal, const struct blk_alloc_ctx *ctx)
 {
@@ -129,7 +129,7 @@ static errcode_t open_file(struct attached *attached, const struct wanted *wante
 	return 0;
 }
 
-/* It has become shorter, or is another one now that has its number. */
+/* The file has become shorter, or another file now has its inode number. */
 static void begin_again(struct attached *attached, struct attached_file *file, const struct wanted *wanted)
 {
 	ext2mb_file_truncate(attached->worker, file->file, wanted->logical);
@@ -148,7 +148,10 @@ static bool has_begun_again(const struct attached_file *file, const struct wante
 	return wanted->logical < file->next_logical && wanted->logical >= wanted->size;
 }
 
-/* What comes in order ends where the program has set the file's size before it wrote, or goes on as others have. */
+/*
+ * Blocks that arrive in order end at the size that the program has set before it wrote; without a size, the file is
+ * expected to go on as others did.
+ */
 static void expect(const struct attached *attached, struct attached_file *file, const struct wanted *wanted)
 {
 	if (wanted->logical != file->next_logical)
@@ -162,8 +165,8 @@ static void expect(const struct attached *attached, struct attached_file *file, 
 }
 
 /*
- * A hole that a program leaves while it writes in order, as mke2fs and tar do with zeros, is rarely filled later: what
- * comes after it follows on disk, too, or each would be a gap there.
+ * A program that writes in order and leaves a hole, as mke2fs and tar do for zeros, rarely fills the hole later. So the
+ * blocks after the hole follow on disk, too; otherwise each hole would leave a gap there.
  */
 static void skip_hole(struct attached *attached, struct attached_file *file, const struct wanted *wanted)
 {
@@ -218,7 +221,10 @@ static errcode_t alloc_of_file(struct attached *attached, uint64_t goal, const s
 
 /* --- Without a file ----------------------------------------------------------------------------------------- */
 
-/* Indirect blocks, and what they lead to, are wanted without a word whose they are, near the one before them. */
+/*
+ * Requests for indirect blocks, and for the blocks that they point to, do not name their file. They are served near the
+ * block before them.
+ */
 static errcode_t alloc_of_indirect(struct attached *attached, struct attached_file *file, struct ext2mb_extent *extent)
 {
 	struct wanted wanted = {
@@ -231,7 +237,10 @@ static errcode_t alloc_of_indirect(struct attached *attached, struct attached_fi
 	return alloc_for(attached, file, &wanted, extent);
 }
 
-/* Directories, symlinks, nodes of extent trees, xattrs: near the goal, and nothing is reserved, as in the kernel. */
+/*
+ * Directories, symlinks, nodes of extent trees and xattr blocks are allocated near the goal without a preallocation, as
+ * in the kernel.
+ */
 static errcode_t alloc_near(struct attached *attached, uint64_t goal, struct ext2mb_extent *extent)
 {
 	struct ext2mb_request request = {
@@ -254,8 +263,8 @@ static errcode_t alloc_any(struct attached *attached, uint64_t goal, const struc
 }
 
 /*
- * Whether the map says that it is free, too. If not, somebody has marked blocks without a word, and the group is
- * compared: this happens once for each group at most before it is right.
+ * True if the map says that the blocks are free, too. If not, the program has marked blocks without calling a hook, and
+ * the whole group is compared with the map. That happens at most once for each group before the books are right.
  */
 static bool is_ours(struct attached *attached, const struct ext2mb_extent *extent)
 {
@@ -286,7 +295,7 @@ errcode_t attached_alloc_block(struct attached *attached, uint64_t goal, const s
 
 /* --- Ranges ------------------------------------------------------------------------------------------------- */
 
-/* What is reserved there may be the very file's that is now to get more: it gives it back. */
+/* The file that now needs blocks may itself hold the preallocation there, so it gives it back. */
 static errcode_t alloc_at_goal(struct attached *attached, const struct ext2mb_request *request,
                                struct ext2mb_extent *extent)
 {
@@ -333,7 +342,7 @@ errcode_t attached_alloc_range(struct attached *attached, int flags, uint64_t go
 			return error;
 		if (!is_ours(attached, extent))
 			continue;
-		/* A fixed goal may lie within its cluster. */
+		/* A fixed goal may lie in the middle of its cluster. */
 		if (goal > extent->start && goal - extent->start < geometry_cluster_blocks(geometry_of(attached)) &&
 		    flags & EXT2_NEWRANGE_FIXED_GOAL) {
 			extent->count -= goal - extent->start;
@@ -351,7 +360,7 @@ void attached_alloc_found(struct attached *attached, uint64_t start, uint64_t co
 	uint64_t from = cluster_start(attached, start);
 	uint64_t end = cluster_start(attached, start + count - 1) + geometry_cluster_blocks(geometry);
 
-	/* Preallocations are no reason to refuse it; whatever the books say of it, the map is right. */
+	/* Preallocations are no reason to refuse the request. Where the books and the map differ, the map is right. */
 	ext2mb_discard_preallocations(attached->worker);
 	attached_follow(attached, from, end);
 	if (attached->has_frees)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* libext2fs's hooks, and which allocator is whose. */
+/* libext2fs's hooks, and the table that maps a handle to its allocator. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 SIZED_STRUCT_HAS_NO_PADDING(struct ext2mb_attach_options, open_files);
 
-/* fs->priv_data is the program's, so the handles are found by their address. */
+/* fs->priv_data belongs to the program, so handles are found by their address. */
 static struct {
 	pthread_mutex_t lock;
 	struct attached *first;
@@ -55,8 +55,8 @@ static struct attached *remove_hooks(ext2_filsys fs)
 /* --- The hooks ---------------------------------------------------------------------------------------------- */
 
 /*
- * Returns the handle's allocator; NULL if this handle is a copy of an attached one (ext2fs_dup_handle() copies the
- * hooks), or the allocator cannot serve it. Then the hook does as libext2fs does.
+ * Returns the handle's allocator. NULL: this handle is a copy of an attached one (ext2fs_dup_handle() copies the
+ * hooks), or the allocator cannot serve it. Then the hook does what libext2fs does without one.
  */
 static struct attached *ready(ext2_filsys fs)
 {
@@ -65,7 +65,10 @@ static struct attached *ready(ext2_filsys fs)
 	return attached && !attached_prepare(attached) ? attached : NULL;
 }
 
-/* To another process, since fork(). libext2fs by itself would hand out what that one has taken. */
+/*
+ * True after fork(): the allocator belongs to the other process. Without us libext2fs would hand out blocks that the
+ * other process has taken.
+ */
 static bool is_lost(ext2_filsys fs)
 {
 	struct attached *attached = find(fs);
@@ -73,7 +76,9 @@ static bool is_lost(ext2_filsys fs)
 	return attached && !process_claim_acquire(attached->mb->claim);
 }
 
-/* The program has come with a function of its own since: resize2fs does. It may ask libext2fs, which must not ask it.
+/*
+ * The program has set a hook of its own since, as resize2fs does. That hook may call libext2fs, which must not call the
+ * hook again.
  */
 static errcode_t ask_program(ext2_filsys fs, uint64_t goal, blk64_t *block)
 {
@@ -106,7 +111,7 @@ static errcode_t hand_out_block(ext2_filsys fs, blk64_t goal, blk64_t *block, st
 	return error;
 }
 
-/* In [from, end): the first run of free blocks, cut to count, of `least` blocks or more. */
+/* Finds in [from, end) the first run of at least `least` free blocks, cut to count. */
 static bool find_between(ext2fs_block_bitmap map, uint64_t from, uint64_t end, uint64_t count, uint64_t least,
                          struct ext2mb_extent *extent)
 {
@@ -125,8 +130,8 @@ static bool find_between(ext2fs_block_bitmap map, uint64_t from, uint64_t end, u
 }
 
 /*
- * Does as ext2fs_new_range(), which (seen in 1.47.0) never ends if a least length is wanted, and there is no such run
- * before the goal, and too few free blocks or none after it.
+ * Does what ext2fs_new_range() does. That function (seen in 1.47.0) never ends if a least length is asked for, no such
+ * run lies before the goal, and too few or no free blocks lie after it.
  */
 static bool map_find_range(ext2_filsys fs, int flags, uint64_t goal, uint64_t count, struct ext2mb_extent *extent)
 {
@@ -154,7 +159,7 @@ static errcode_t hand_out_range(ext2_filsys fs, int flags, blk64_t goal, blk64_t
 		*taken = extent.count;
 		return 0;
 	}
-	/* What another file has reserved there is not for this one, which can go elsewhere. */
+	/* Blocks that another file has preallocated there are skipped: this request can go elsewhere. */
 	if (attached && flags & EXT2_NEWRANGE_FIXED_GOAL)
 		return EXT2_ET_BLOCK_ALLOC_FAIL;
 	if (!fs->block_map)
@@ -168,7 +173,7 @@ static errcode_t hand_out_range(ext2_filsys fs, int flags, blk64_t goal, blk64_t
 	return 0;
 }
 
-/* Returns the allocator that follows changes of blocks. Before the map has been read, nothing of it is known. */
+/* Returns the allocator that follows changes of blocks. NULL before the block bitmap has been read. */
 static struct attached *listener(ext2_filsys fs)
 {
 	struct attached *attached = find(fs);
@@ -185,7 +190,7 @@ static void hear_of_block(ext2_filsys fs, blk64_t block, int in_use)
 		attached_follow_block(attached, block, in_use > 0);
 }
 
-/* Before 1.47.4 libext2fs tells where the range ends, and a length of 0. */
+/* Before 1.47.4 libext2fs passes the end of the range as its start, and a length of 0. */
 static void hear_of_range(ext2_filsys fs, blk64_t start, blk_t count, int in_use)
 {
 	struct attached *attached = listener(fs);
@@ -201,7 +206,10 @@ static void hear_of_range(ext2_filsys fs, blk64_t start, blk_t count, int in_use
 
 /* --- Attaching and detaching -------------------------------------------------------------------------------- */
 
-/* The program's. Ours are in copies of attached handles, and a transaction's in handles that are open for one. */
+/*
+ * True if the hook is the program's. Copies of attached handles have ours, and handles that are open for a transaction
+ * have the transaction's.
+ */
 static bool has_hooks(ext2_filsys fs)
 {
 	return fs->get_alloc_block || (fs->get_alloc_block2 && fs->get_alloc_block2 != hand_out_block) ||
@@ -212,7 +220,7 @@ static bool has_hooks(ext2_filsys fs)
 	        fs->block_alloc_stats_range != freed_hear_of_range);
 }
 
-/* libext2fs has no function that sets get_alloc_block2, which alone is told for which file. */
+/* libext2fs has no function that sets get_alloc_block2, the only hook that is told the inode. */
 static void set_hooks(ext2_filsys fs)
 {
 	fs->get_alloc_block2 = hand_out_block;
@@ -222,7 +230,7 @@ static void set_hooks(ext2_filsys fs)
 	freed_are_told_by(fs, hear_of_block, hear_of_range);
 }
 
-/* Those that the program has put in their place stay. */
+/* Hooks that the program has set in their place stay. */
 static void clear_hooks(ext2_filsys fs)
 {
 	if (fs->get_alloc_block2 == hand_out_block)
@@ -242,8 +250,10 @@ static void destroy(struct attached *attached)
 		return;
 	attached_files_destroy(&attached->files, attached->worker);
 	ext2mb_worker_close(attached->worker);
-	/* Where the handle was freed without a word, the program's workers or files may be open: they keep their
-	 * memory. */
+	/*
+	 * The handle was freed without ext2mb_detach(): workers or files of the program may still be open, so they keep
+	 * their memory.
+	 */
 	allocator_close(attached->mb);
 	free(attached);
 }
@@ -260,7 +270,7 @@ static errcode_t create(ext2_filsys fs, const struct ext2mb_attach_options *opti
 		                              &error);
 	if (error)
 		return error;
-	/* What is freed can be had again before anything is written. */
+	/* Freed blocks can be allocated again before anything is written. */
 	if ((allocator && allocator->discard) || options->open_files > ATTACHED_FILES_MOST)
 		return EXT2MB_ET_BAD_ARGUMENT;
 	attached->fs = fs;
@@ -294,7 +304,7 @@ errcode_t ext2mb_attach(ext2_filsys fs, const struct ext2mb_attach_options *opti
 		return EXT2MB_ET_HOOKS_TAKEN;
 	if (!(fs->flags & EXT2_FLAG_RW))
 		return EXT2_ET_RO_FILSYS;
-	/* Remove the hooks of a handle that was freed without ext2mb_detach() and had the same address. */
+	/* Removes the hooks of a handle that had this address and was freed without ext2mb_detach(). */
 	destroy(remove_hooks(fs));
 	struct attached *attached = calloc(1, sizeof(*attached));
 	if (!attached)

@@ -80,7 +80,7 @@ struct attached_file *attached_files_find(struct attached_files *files, ext2_ino
 	return NULL;
 }
 
-/* The place of the oldest, which is closed. */
+/* Closes the oldest file and returns its place. */
 static uint32_t drop_oldest(struct attached_files *files, struct ext2mb_worker *worker)
 {
 	uint32_t index = files->oldest;

@@ -9,8 +9,8 @@
 #include "allocator/group/group.h"
 
 /*
- * The part of [start, end) that is neither handed out nor wanted by anyone. The last cluster stays in use in the books
- * (fs_state.c), and is handed out only when the map is searched because they have nothing else.
+ * Finds the part of [start, end) that is free and that nobody has claimed. The last cluster stays in use in the books
+ * (fs_state.c): it is handed out only when the books have nothing else and the map is searched.
  */
 static void give_up_run(struct attached *attached, uint64_t start, uint64_t end)
 {
@@ -27,12 +27,15 @@ static void give_up_run(struct attached *attached, uint64_t start, uint64_t end)
 			give_up_run(attached, out->start + out->count, end);
 		return;
 	}
-	/* Refused: it is the filesystem's own metadata, or waits for a commit already. */
+	/* Refused: the blocks are the filesystem's own metadata, or wait for a commit already. */
 	if (!ext2mb_free(attached->worker, start, end - start))
 		attached->has_frees = true;
 }
 
-/* Blocks that the books have used alike. What lies behind the first run that is wrong may look different afterwards. */
+/*
+ * Finds the run of blocks that the books have in the same state. Blocks after the first wrong run may be in another
+ * state once that run is corrected.
+ */
 static uint64_t follow_alike(struct attached *attached, uint64_t start, uint64_t end, bool is_used)
 {
 	uint64_t from, stop;
@@ -76,7 +79,7 @@ static uint64_t group_start(const struct attached *attached, uint32_t group)
 	return geometry_block(&attached->mb->geometry, group, 0);
 }
 
-/* A group that has not been read yet will be read from the map. */
+/* A group that is not loaded yet will be loaded from the map. */
 static bool is_read(const struct attached *attached, uint32_t group)
 {
 	return attached->mb->groups[group].state == GROUP_LOADED;
@@ -114,7 +117,7 @@ void attached_follow_group(struct attached *attached, uint64_t block)
 	                        geometry_to_blocks(&attached->mb->geometry, attached->mb->geometry.clusters_per_group));
 }
 
-/* Whether the books have a block as the map has it: what is reserved is free there. */
+/* True if books and map agree about a block: preallocated blocks are free in the map. */
 static bool agrees(struct attached *attached, uint64_t block)
 {
 	enum ext2mb_block_use use;
@@ -151,8 +154,10 @@ void attached_follow_block(struct attached *attached, uint64_t block, bool is_us
 		return;
 	}
 	commit(attached);
-	/* In use already: somebody else has told of it, or it was freed without a word. Out of memory: it is found
-	 * later. */
+	/*
+	 * The books have it in use already: another hook has told of it, or the program freed it without calling a
+	 * hook. If memory is short, a later comparison finds it.
+	 */
 	errcode_t error = ext2mb_mark_used(attached->worker, block, geometry_cluster_blocks(geometry));
 	(void)error;
 }
@@ -167,7 +172,7 @@ static bool has_same_geometry(const struct attached *attached)
 	       (unsigned int)fs->cluster_ratio_bits == geometry->cluster_bits;
 }
 
-/* What was handed out and is still free in the map is nobody's. */
+/* A block that was handed out and is still free in the map belongs to nobody. */
 static void settle(struct attached *attached)
 {
 	struct ext2mb_extent out = attached->handed_out;

@@ -128,8 +128,8 @@ static const char *check_one(const struct ext2mb *mb, const struct preallocation
 }
 
 /*
- * Whether all preallocations lie in clusters that their groups count as in use, none in another or in what is to be
- * freed, and are as many clusters as are counted and marked (group_reserved.h).
+ * True if all preallocations lie in clusters that their groups count as in use, none overlaps another or waits to be
+ * freed, and their clusters are as many as are counted and marked (group_reserved.h).
  */
 static errcode_t check_preallocations(struct ext2mb *mb, const struct report *report)
 {

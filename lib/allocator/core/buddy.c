@@ -30,8 +30,8 @@ static inline uint32_t order_bit(const struct buddy *buddy, unsigned int order, 
 }
 
 /*
- * Whether block `index` is a buddy of this order. For order 0 this asks for a free cluster only, which is
- * the same where the other half of its pair is in use, as it is wherever this is asked.
+ * True if block `index` is a buddy of this order. For order 0 this only tests for a free cluster. That is the same
+ * wherever the other half of the pair is in use, as it is at all callers.
  */
 static inline bool is_buddy(const struct buddy *buddy, unsigned int order, uint32_t index)
 {
@@ -57,8 +57,8 @@ static inline void remove_buddy(struct buddy *buddy, unsigned int order, uint32_
 }
 
 /*
- * Makes buddies of a run that has become free. Going up the orders, [first, end) is the part in blocks of this
- * order that is not yet covered. Only its two borders can be left over or merge with what lies outside.
+ * Makes buddies of a run that has become free. Going up the orders, [first, end) is the part that blocks of this order
+ * do not cover yet. Only its two borders can be left over, or can merge with blocks outside.
  */
 static void cover(struct buddy *buddy, uint32_t first, uint32_t end)
 {
@@ -105,7 +105,10 @@ void buddy_build(struct buddy *buddy)
 	}
 }
 
-/* The order of a free cluster's buddy. Below a word's the bitmap tells, for a buddy is as large as it can be. */
+/*
+ * The order of a free cluster's buddy. Below the order of a word the bitmap tells it, since a buddy is as large as
+ * possible.
+ */
 static unsigned int order_of(const struct buddy *buddy, uint32_t cluster)
 {
 	uint64_t word = buddy->bitmap[cluster / BITS_PER_WORD];
@@ -137,7 +140,10 @@ void buddy_alloc(struct buddy *buddy, uint32_t start, uint32_t count)
 	for (uint32_t position = start; position < end;) {
 		unsigned int order = order_of(buddy, position);
 
-		/* A buddy that sticks out is halved until the half that begins here is wholly inside; others stay. */
+		/*
+		 * A buddy that extends beyond the range is halved until the half that begins here lies inside; the
+		 * other halves stay free.
+		 */
 		remove_buddy(buddy, order, position >> order);
 		while (position & ((1u << order) - 1) || position + (1u << order) > end) {
 			order--;
@@ -198,8 +204,8 @@ uint32_t buddy_run_end(const struct buddy *buddy, uint32_t start)
 }
 
 /*
- * The first buddy of this order or above that begins in [from, clusters), clusters if there is none. next[] is what was
- * found of each order before, 0: nothing yet.
+ * The first buddy of this order or above that begins in [from, clusters), or clusters if there is none. next[] holds
+ * what was found of each order before; 0: not searched yet.
  */
 static uint32_t next_buddy(const struct buddy *buddy, unsigned int order, uint32_t from, uint32_t *next)
 {

@@ -19,7 +19,10 @@ static void processor_pause(void)
 
 void lock_wake(struct lock *lock, uint32_t word)
 {
-	/* One is enough, unless it might be one that must stand back for an impatient one that sleeps on. */
+	/*
+	 * One woken thread is enough, unless it might be a patient one, which steps back for an impatient thread that
+	 * still sleeps.
+	 */
 	int count = word >= LOCK_IMPATIENT ? INT_MAX : 1;
 
 	syscall(SYS_futex, &lock->word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
@@ -37,7 +40,7 @@ static bool acquire(struct lock *lock, uint32_t word, uint32_t sleepers, uint32_
 	                                               memory_order_acquire, memory_order_relaxed);
 }
 
-/* Not a worker's: locks know no workers, and who comes here has time. */
+/* A thread-local number instead of the worker's: locks know no workers, and a thread that comes here waits anyway. */
 static _Thread_local uint64_t waits;
 
 uint64_t lock_waits_of_thread(void)

@@ -55,9 +55,9 @@ void order_set_add(struct order_set *set, uint32_t number)
 }
 
 /*
- * Clears the bit and, where a word became empty, its summary. The thread that added to the word meanwhile wrote the
- * summary either before that, then the clearing read-modify-write has read from it and the second look at the
- * word sees the addition; or after, then the summary ends up set.
+ * Clears the bit and, where a word became empty, its summary. Another thread that added to the word meanwhile wrote the
+ * summary either before the clearing read-modify-write, which then reads from it, so that the second look at the word
+ * sees the addition; or after it, so that the summary ends up set.
  */
 static void remove_from(struct order_set *set, unsigned int level, uint32_t number)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Our own way with what was freed: runs in their groups, which one commit after the other releases. */
+/* Our way with freed blocks: their runs wait in their groups, and a commit releases them. */
 #include "allocator/free/commit.h"
 
 #include "allocator/group/group.h"
@@ -31,7 +31,7 @@ static void give_back(void *context, uint32_t start, uint32_t count)
 	buddy_give(group->buddy, start, count);
 }
 
-/* The group's pending frees that are old enough become free. */
+/* Releases those of the group's pending frees that are old enough. */
 static void release_group(struct ext2mb *mb, uint32_t number, uint32_t tid)
 {
 	struct group *group = &mb->groups[number];
@@ -48,9 +48,9 @@ static void release_group(struct ext2mb *mb, uint32_t number, uint32_t tid)
 }
 
 /*
- * What is to be released is shown first: run by run, without a group's lock, for the caller may take its time. The
- * commit lock keeps the runs as they are, and once a group has been looked through nothing is added to them: a thread
- * that frees reads the tid under the group's lock. A run that goes on in the next group holds its groups back.
+ * The discard function gets the runs first, one by one and without a group's lock, since it may take long. The commit
+ * lock keeps the runs as they are. Once a group has been looked through nothing is added to them: a thread that frees
+ * blocks reads the tid under the group's lock. A run that continues in the next group holds back both groups.
  */
 struct showing {
 	struct ext2mb *mb;
@@ -142,7 +142,9 @@ const struct pending_operations pending_in_groups = { overlaps, reserve, add, re
 
 errcode_t commit_frees(struct ext2mb *mb)
 {
-	/* What the other process still refers to must not be discarded, nor written over by a sync. */
+	/*
+	 * The other process still refers to these blocks: they must neither be discarded nor be overwritten by a sync.
+	 */
 	if (!process_claim_acquire(mb->claim))
 		return EXT2MB_ET_FORKED;
 	if (pthread_mutex_lock(&mb->commit_lock))

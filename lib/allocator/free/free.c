@@ -6,7 +6,7 @@
 #include "allocator/preallocation/preallocation_register.h"
 #include "allocator/search/search_memory.h"
 
-/* Whether the piece may be freed, and room for noting that it was. The group stays locked unless this fails. */
+/* Checks that the piece may be freed, and makes room to note it. On success the group stays locked. */
 static errcode_t enter_piece(struct ext2mb *mb, const struct group_piece *piece)
 {
 	const struct group *group = &mb->groups[piece->group];
@@ -61,7 +61,7 @@ errcode_t free_at_once(struct ext2mb_worker *worker, uint64_t position, uint64_t
 		return EXT2MB_ET_BAD_RANGE;
 	atomic_fetch_add(&mb->releases_begun, 1);
 	group_lock(&mb->groups[piece.group]);
-	/* Without a commit since, whatever another worker has freed of it still waits. */
+	/* As long as there was no commit, the blocks that another worker has freed there still wait. */
 	if (atomic_load_explicit(&mb->tid, memory_order_relaxed) != last->tid)
 		error = EXT2MB_ET_BAD_RANGE;
 	else if (mb->policy.pending->overlaps(mb, piece.group, piece.start, piece.count))
@@ -77,7 +77,7 @@ errcode_t free_at_once(struct ext2mb_worker *worker, uint64_t position, uint64_t
 	atomic_fetch_add(&mb->releases_ended, 1);
 	if (error)
 		return error;
-	/* The next request without a goal goes on where this one now ends. */
+	/* The next request without a goal continues where this one ends. */
 	if (goes_on_at->group == piece.group && goes_on_at->cluster == piece.start + piece.count)
 		goes_on_at->cluster = piece.start;
 	if (position == last->position)

@@ -5,7 +5,7 @@
 #include "allocator/free/free.h"
 #include "allocator/fs/fs_state.h"
 
-/* Out of memory: it stays in use until libext2fs's own calls find out. */
+/* If memory is short the block stays in use until one of libext2fs's own calls finds out. */
 static void give_up(struct ext2mb_worker *worker, uint64_t start, uint64_t stop)
 {
 	const struct geometry *geometry = &worker->mb->geometry;
@@ -25,7 +25,7 @@ bool marked_has_none(struct ext2mb_worker *worker, const struct ext2mb_extent *e
 	stop = extent->start;
 	while (stop < end && fs_state_find_run(state, false, stop, end, &start, &stop))
 		give_up(worker, start, stop);
-	/* An allocator that is attached has no discard function, which alone could fail. */
+	/* This fails only because of a discard function, and an attached allocator has none. */
 	errcode_t error = commit_frees(worker->mb);
 	(void)error;
 	return false;

@@ -38,7 +38,8 @@ static errcode_t sync_groups(struct ext2mb *mb)
 	if (!buffer)
 		return ENOMEM;
 	/*
-	 * What fails stays dirty; where others have written a bitmap, its descriptor must follow, whatever comes next.
+	 * A group that cannot be written stays dirty. Where another caller has written a bitmap, its descriptor must
+	 * follow, whatever happens next.
 	 */
 	errcode_t first_error = 0;
 	for (uint32_t number = 0; number < mb->geometry.groups; number++) {
@@ -57,7 +58,7 @@ errcode_t sync_all(struct ext2mb *mb)
 
 	if (discard_error == EXT2MB_ET_IN_DISCARD || discard_error == EXT2MB_ET_FORKED)
 		return discard_error;
-	/* Afterwards, for the discard function may have allocated. */
+	/* This comes last, since the discard function may have allocated blocks. */
 	preallocation_register_give_back(mb, &mb->closed_stats, NULL);
 	errcode_t error = sync_groups(mb);
 

@@ -8,13 +8,16 @@
 #include "ext2fs/ext2mb.h"
 #include "allocator/fs/fs_zones.h"
 
-/* Those that are open: a handle of libext2fs has no place in which it could be said that it has one. */
+/* All open allocators. A handle of libext2fs has no field that could say that it has one. */
 static struct {
 	pthread_mutex_t lock;
 	struct fs_state *first;
 } open_states = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* One of a handle that was freed while its calls were served tells nobody: the handle at its address has no hooks. */
+/*
+ * An allocator whose handle was freed while its hooks were installed is not told. A new handle at the same address has
+ * no hooks, which shows it.
+ */
 static bool is_of(const struct fs_state *state, ext2_filsys fs)
 {
 	return state->fs == fs && (!state->follows_map || fs->get_alloc_block2);
@@ -105,7 +108,7 @@ errcode_t fs_state_open(struct fs_state *state, ext2_filsys fs, bool follows_map
 		.follows_map = follows_map,
 		.has_descriptor_checksums = ext2fs_has_group_desc_csum(fs),
 	};
-	/* Replayed later, the journal would bring old bitmaps back. */
+	/* A later replay of the journal would restore old bitmaps. */
 	if (fs->flags & EXT2_FLAG_RW && ext2fs_has_feature_journal_needs_recovery(fs->super))
 		return EXT2MB_ET_NEEDS_RECOVERY;
 	errcode_t error = read_geometry(fs, &state->geometry);
@@ -181,7 +184,7 @@ uint32_t fs_state_hash_name(const struct fs_state *state, const char *name)
 {
 	ext2_dirhash_t hash = 0, minor;
 
-	/* It fails for other versions only. */
+	/* This fails only for other versions of the structure. */
 	if (ext2fs_dirhash(EXT2_HASH_HALF_MD4, name, (int)strlen(name), state->fs->super->s_hash_seed, &hash, &minor))
 		return 0;
 	return hash;
@@ -200,7 +203,7 @@ static errcode_t read_bitmap(struct fs_state *state, uint64_t block, uint64_t *w
 	return error ? EXT2MB_ET_CORRUPT_GROUP : 0;
 }
 
-/* Under the lock, for libext2fs clears the checksum in the descriptor while it computes it anew. */
+/* This needs the lock, since libext2fs clears the checksum in the descriptor while it computes it. */
 static bool is_descriptor_right(struct fs_state *state, uint32_t group)
 {
 	if (!trusts_checksums(state))
@@ -240,8 +243,8 @@ static errcode_t read_block_bitmap(struct fs_state *state, uint32_t group, uint6
 }
 
 /*
- * Descriptors follow the map only at the end of each call, and not at all where programs mark blocks by hand. The last
- * cluster is kept back: before 1.47.4 ext2fs_punch() fails for extents that end there.
+ * The descriptors follow the map only at the end of each call, and not at all if a program marks blocks by itself. The
+ * last cluster is held back: before 1.47.4 ext2fs_punch() fails for extents that end there.
  */
 static errcode_t follow_map(struct fs_state *state, uint32_t group, uint64_t *words)
 {
@@ -430,7 +433,7 @@ static bool find_run(ext2fs_block_bitmap map, bool is_marked, uint64_t from, uin
 	return true;
 }
 
-/* The bitmap remembers where it was looked into last, so even that is for one thread at a time. */
+/* The bitmap remembers its last lookup, so only one thread at a time may even read it. */
 bool fs_state_find_run(struct fs_state *state, bool is_marked, uint64_t from, uint64_t end, uint64_t *start,
                        uint64_t *stop)
 {

@@ -7,7 +7,7 @@
 #include "support/bisect.h"
 #include "support/vector.h"
 
-/* A zone before merging, and whose it is. */
+/* A zone before merging, with the kind of its metadata. */
 struct claim {
 	uint64_t start;
 	uint32_t count;

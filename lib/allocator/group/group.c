@@ -18,7 +18,7 @@ static void publish(struct ext2mb *mb, uint32_t number, const struct group_summa
 	struct group *group = &mb->groups[number];
 
 	atomic_store_explicit(&group->summary, group_summary_pack(summary), memory_order_release);
-	/* What stays in its sets is not worth a call. */
+	/* A group that stays in its sets needs no call. */
 	if (group->set[INDEX_LARGEST] != summary->largest_order || group->set[INDEX_AVERAGE] != summary->average_order)
 		mb->policy.index->update(mb, number, summary);
 }
@@ -55,7 +55,7 @@ static void publish_corrupt(struct ext2mb *mb, uint32_t number)
 		});
 }
 
-/* The best that an untouched group can be: the thread that is led to it by that loads it and puts it right. */
+/* The best that an untouched group can be. A thread that this leads to the group loads it, and corrects the summary. */
 static void publish_untouched(struct ext2mb *mb, uint32_t number, uint32_t free_clusters)
 {
 	int largest = (int)last_set(free_clusters) - 1;
@@ -146,7 +146,7 @@ errcode_t group_load(struct ext2mb *mb, uint32_t number)
 	uint64_t begun = nanoseconds();
 	buddy_build(buddy);
 	atomic_fetch_add_explicit(&mb->build_nanoseconds, nanoseconds() - begun, memory_order_relaxed);
-	/* The descriptor may have said something else where the map is followed. */
+	/* If the map is followed, the descriptor may have said something else. */
 	atomic_fetch_add_explicit(&mb->clusters_at_open, (uint64_t)buddy->free_clusters - group_free_clusters(group),
 	                          memory_order_relaxed);
 	group->buddy = buddy;

@@ -111,8 +111,8 @@ uint32_t group_index_count(const struct ext2mb *mb, enum index_kind kind, unsign
 }
 
 /*
- * The switch itself comes first. A thread that publishes a group after this has passed it sees the switch, for both
- * hold the group's lock; what a thread published before that is put right here.
+ * The switch is set first. A thread that publishes a group after this loop has passed it sees the switch, since both
+ * hold the group's lock. The loop corrects what a thread published before.
  */
 void group_index_switch(struct ext2mb *mb, bool is_to_be_on)
 {

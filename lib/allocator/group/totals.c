@@ -46,7 +46,7 @@ struct space_totals totals_space(struct ext2mb *mb)
 
 void totals_lose_group(struct ext2mb *mb, uint32_t number, uint32_t free_clusters, uint32_t free_inodes)
 {
-	/* Blocks and inodes are found out one after the other, perhaps by two threads. */
+	/* Blocks and inodes are counted one after the other, perhaps by two threads. */
 	if (!atomic_exchange_explicit(&mb->groups[number].is_counted_corrupt, true, memory_order_relaxed))
 		atomic_fetch_add_explicit(&mb->corrupt_groups, 1, memory_order_relaxed);
 	atomic_fetch_sub_explicit(&mb->clusters_at_open, free_clusters, memory_order_relaxed);

@@ -20,8 +20,8 @@
 #define PARTS 16u
 
 /*
- * So many groups are asked for a share: what is farther away is not near. All 8192 of 1 TiB, when none had one, took 20
- * microseconds for each directory.
+ * A search for a share looks at this many groups: farther groups are not near. When none of the 8192 groups of 1 TiB
+ * had a share, looking at all of them took 20 microseconds for each directory.
  */
 #define SHARE_GROUPS 1024u
 
@@ -33,7 +33,7 @@ struct share {
 	uint32_t clusters;
 };
 
-/* Makes it half as large; false, and it stays as it is, if it is the least one. */
+/* Halves the share. False: it is the smallest one, and stays. */
 static bool halve(struct share *share)
 {
 	if (share->inodes <= INODE_SEARCH_LEAST_RUN)
@@ -43,7 +43,7 @@ static bool halve(struct share *share)
 	return true;
 }
 
-/* The largest, which directories get as long as there is a group that has it. */
+/* The largest share, which directories get as long as a group has one left. */
 static struct share whole_share(const struct ext2mb *mb)
 {
 	const struct geometry *geometry = &mb->geometry;
@@ -59,9 +59,9 @@ static struct share whole_share(const struct ext2mb *mb)
 }
 
 /*
- * Whether the group has a share left for one more directory, if those that it has will need theirs. Each file takes a
- * 16th from what its group's directories are expected to need: where they hold 16 files on average they are complete,
- * and trees of them are packed as densely as ever.
+ * True if the group has a share left for one more directory, should its present directories need theirs. Each file
+ * takes a 16th of the share that its group's directories are expected to need. Directories of 16 files on average are
+ * complete then, and trees of such directories stay densely packed.
  */
 static bool has_share_left(const struct ext2mb *mb, uint32_t group, const struct share *share)
 {
@@ -72,14 +72,14 @@ static bool has_share_left(const struct ext2mb *mb, uint32_t group, const struct
 	uint64_t open_parts = PARTS * directories > files ? PARTS * directories - files : 0;
 	uint64_t parts = open_parts + PARTS;
 
-	/* Their own inodes are a part of what they need. */
+	/* The directories' own inodes are a part of what they need. */
 	return (free_inodes + directories) * PARTS >= parts * share->inodes &&
 	       (uint64_t)group_free_clusters(&mb->groups[group]) * PARTS >= parts * share->clusters;
 }
 
 #define GOAL_GROUP_BITS 32
 
-/* In which group the last subdirectory was put, or the parent's own if that is not known (any more). Any thread. */
+/* The group in which the last subdirectory was put, or the parent's own group if that is not known. Any thread. */
 static uint32_t load_goal(const struct ext2mb *mb, ext2_ino_t parent)
 {
 	uint64_t goal =
@@ -99,7 +99,7 @@ static void store_goal(struct ext2mb *mb, ext2_ino_t parent, uint32_t group)
 		atomic_store_explicit(goal, value, memory_order_relaxed);
 }
 
-/* The first of so many groups, from start on and round, that can hold the directory and its files, if one can know. */
+/* The first of this many groups, from start on and around, that can be expected to hold the directory and its files. */
 static errcode_t alloc_share(struct inode_search *search, const struct share *share, uint32_t start, uint32_t count)
 {
 	struct ext2mb *mb = search->mb;
@@ -117,8 +117,8 @@ static errcode_t alloc_share(struct inode_search *search, const struct share *sh
 }
 
 /*
- * In the parent's group or where its last subdirectory went, or from there on in the next one that has a share left;
- * where none has, half a share must do. What is left then is for Orlov's rules.
+ * Tries the parent's group or the group of its last subdirectory, and from there on the next group that has a share
+ * left. If none has, half a share must do. The rest is left to Orlov's rules.
  */
 static errcode_t alloc_with_share(struct inode_search *search, ext2_ino_t parent)
 {
@@ -163,7 +163,7 @@ static errcode_t alloc_after_parent(struct inode_search *search, uint32_t group,
 	return error;
 }
 
-/* A half of the span, a fourth, three fourths, an eighth ...: the number's bits, the last one first. */
+/* Reverses the number's bits: the middle of the span, a fourth, three fourths, an eighth and so on. */
 static uint32_t displacement(uint32_t number, uint32_t span)
 {
 	uint32_t sum = 0;
@@ -176,8 +176,8 @@ static uint32_t displacement(uint32_t number, uint32_t span)
 }
 
 /*
- * What its parent's group has no room for goes to groups far from that, by halves of the span, to the parent's place
- * there: so those who were neighbours still are, and none has its inodes in the order in which they were taken.
+ * Directories that do not fit into their parent's group go to groups far from it, by halves of the span, and there to
+ * the parent's place. So neighbours stay neighbours, and their order of arrival does not decide.
  */
 static errcode_t alloc_displaced(struct inode_search *search, ext2_ino_t parent, uint32_t first, uint32_t span)
 {

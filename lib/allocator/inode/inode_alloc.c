@@ -78,7 +78,7 @@ static errcode_t alloc_anywhere(struct inode_search *search)
 	}
 }
 
-/* In order, without regard for anything else, so that the result depends on the request alone. */
+/* Takes inode numbers in order and regards nothing else, so that the result depends on the request alone. */
 static errcode_t alloc_packed(struct inode_search *search, ext2_ino_t goal)
 {
 	struct ext2mb *mb = search->mb;

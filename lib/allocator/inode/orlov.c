@@ -39,7 +39,7 @@ static struct flex_counts average_of(const struct ext2mb *mb, const struct space
 	};
 }
 
-/* FNV-1a: spreads names, and the same ones in the same way everywhere. */
+/* FNV-1a: spreads names, the same name always to the same group. */
 uint32_t orlov_hash_name(const struct ext2mb *mb, const char *name)
 {
 	uint32_t hash = 2166136261u;

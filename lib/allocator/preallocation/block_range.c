@@ -33,7 +33,7 @@ static enum ext2mb_block_use use_of(const struct ext2mb *mb, uint32_t number, ui
 	return use;
 }
 
-/* Where the clusters from start on that are used so end, at most `end`. */
+/* Returns the end of the run of clusters in this state that begins at start; at most `end`. */
 static uint32_t end_of(const struct ext2mb *mb, uint32_t number, uint32_t start, uint32_t end,
                        enum ext2mb_block_use use)
 {
@@ -80,7 +80,7 @@ errcode_t block_range_use(struct ext2mb *mb, uint64_t position, uint64_t count, 
 
 	if (error || !met_reserved)
 		return error;
-	/* Some of it may have been handed out: see group_reserved.h. */
+	/* Some of these clusters may have been handed out: see group_reserved.h. */
 	preallocation_register_clear_served(mb);
 	return look(mb, position, count, use, alike, &met_reserved);
 }
@@ -117,7 +117,7 @@ static errcode_t refuse_used(struct ext2mb *mb, uint64_t position, uint64_t coun
 	return 0;
 }
 
-/* A preallocation that another thread makes there meanwhile hands out a part of itself, so this comes to an end. */
+/* A preallocation that another thread makes there meanwhile hands out a part of itself at once, so this ends. */
 errcode_t block_range_alloc(struct ext2mb_worker *worker, uint64_t position, uint64_t count)
 {
 	const struct cluster_range range = { position, position + count };

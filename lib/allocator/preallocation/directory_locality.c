@@ -104,7 +104,7 @@ errcode_t directory_locality_visit(struct ext2mb_worker *worker, ext2_ino_t ino,
 	return error;
 }
 
-/* The one that was used the longest time ago, of those that are not in use. */
+/* The directory that was used the longest time ago, among those that are not in use. */
 static struct directory *unlink_oldest_idle(struct directory_shard *shard)
 {
 	struct directory **oldest = NULL;

@@ -6,7 +6,7 @@
 #define LEAST_ARRIVALS 3u /* fewer directories show no order */
 #define RETURNS_SHARE 8u  /* one return in so many arrivals is still in order */
 
-/* Makes the directory the newest of the recent ones, and tells whether it was one of them. */
+/* Makes the directory the newest of the recent ones. Returns true if it was one of them. */
 static bool visit(struct directory_visits *visits, ext2_ino_t directory)
 {
 	uint32_t last = 0;

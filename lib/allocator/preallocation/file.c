@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The public functions for files: arguments are checked, and what a file's own preallocations serve is served here. */
+/* The public functions for files: they check arguments, and serve requests from the file's own preallocations. */
 #include "allocator/preallocation/file_search.h"
 
 #include <errno.h>
@@ -55,15 +55,15 @@ static bool stayed_small(const struct ext2mb_file *file)
 	       preallocation_is_ours(file->mb) && prealloc->locality != EXT2MB_LOCALITY_NONE;
 }
 
-/* It began among small files, and more of them come after it. */
+/* The file began among small files, and further small files follow it. */
 static bool lies_among_small(const struct ext2mb_worker *worker, const struct ext2mb_file *file)
 {
 	return file->began_small && file->may_have_any && worker_goes_in_order(worker);
 }
 
 /*
- * The next file may begin there: what follows it is nobody's. It is otherwise after a file that is longer than a small
- * one, and after which another has begun.
+ * The next file may begin there, since nobody has the blocks that follow. That is not so after a file that is longer
+ * than a small one, and after which another file has begun.
  */
 static bool is_next(const struct ext2mb_worker *worker, const struct ext2mb_file *file)
 {
@@ -71,8 +71,8 @@ static bool is_next(const struct ext2mb_worker *worker, const struct ext2mb_file
 }
 
 /*
- * What a small file leaves over is for the next one: the groups would only get splinters. And from now on there are
- * small files here.
+ * The next small file gets what a small file leaves over; given back, it would only leave short free extents. From now
+ * on the allocator expects small files here.
  */
 static void leave_to_others(struct ext2mb_worker *worker, struct ext2mb_file *file)
 {
@@ -106,7 +106,7 @@ void file_leave_rest(struct ext2mb_worker *worker, struct ext2mb_file *file)
 void ext2mb_file_close(struct ext2mb_worker *worker, struct ext2mb_file *file)
 {
 	SCOPE_WORKER_USE(use, worker);
-	/* With a worker that is not the allocator's it stays open: ext2mb_close() says so. */
+	/* With a worker of another allocator the file stays open. ext2mb_close() reports it. */
 	if (use.error || !file || file->mb != worker->mb)
 		return;
 	file_leave_rest(worker, file);
@@ -152,7 +152,7 @@ static bool is_valid(const struct geometry *geometry, const struct ext2mb_file_r
 	                              geometry_is_whole_clusters(geometry, request->hole_start | request->hole_end));
 }
 
-/* Remembers where this file's last blocks are. */
+/* Remembers where the file's last blocks are. */
 static void extend(struct ext2mb_file *file, uint64_t logical, const struct ext2mb_extent *extent)
 {
 	file->last_logical = logical + extent->count;
@@ -163,7 +163,7 @@ static void extend(struct ext2mb_file *file, uint64_t logical, const struct ext2
 		file->blocks = file->end;
 }
 
-/* What the file's own preallocations have for the request, which may be nothing. */
+/* Serves what the file's own preallocations have of the request, perhaps nothing. */
 static errcode_t alloc_preallocated(struct ext2mb_worker *worker, struct ext2mb_file *file,
                                     const struct ext2mb_file_request *request, struct preallocation *taken)
 {

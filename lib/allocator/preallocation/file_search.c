@@ -31,7 +31,7 @@ static void find_hole(struct file_need *need)
 		need->left_physical = file->last_physical;
 }
 
-/* With the file's lock: other preallocations of the file are no part of the hole. */
+/* Needs the file's lock. The file's other preallocations are not part of the hole. */
 static void clip_hole(struct file_need *need)
 {
 	const struct geometry *geometry = &need->mb->geometry;
@@ -61,7 +61,7 @@ errcode_t file_find_pool(struct ext2mb_worker *worker, struct ext2mb_file *file,
 	return 0;
 }
 
-/* What cannot be done with the file's lock in hand. */
+/* The steps that must not be done with the file's lock held. */
 static errcode_t prepare(const struct file_need *need, bool *small)
 {
 	struct ext2mb_file *file = need->file;

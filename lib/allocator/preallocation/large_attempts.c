@@ -23,8 +23,8 @@ errcode_t large_alloc_at(const struct file_need *need, uint64_t position, uint64
 }
 
 /*
- * After or before a neighbour; a part of it only if that begins where the request does. What continues the left
- * neighbour might end before the request begins.
+ * Continues a neighbour, after or before it. A part of the goal will do only if it begins where the request does:
+ * blocks that continue the left neighbour might end before the request begins.
  */
 errcode_t large_alloc_at_neighbour(const struct file_need *need, struct preallocation *found)
 {
@@ -53,8 +53,8 @@ errcode_t large_alloc_anywhere(const struct file_need *need, struct preallocatio
 }
 
 /*
- * Our own policy rather stays in its flex group with half of what it wants than go elsewhere for the whole:
- * preallocations of a group's length would leave every group that holds metadata unused.
+ * Our policy rather stays in its flex group with half of the goal than leave it for the whole goal: preallocations of a
+ * group's length would leave unused every group that holds metadata.
  */
 static errcode_t alloc_near(const struct file_need *need, struct preallocation *found)
 {
@@ -87,7 +87,7 @@ static errcode_t alloc_of_small(const struct file_need *need, struct preallocati
 	return is_taken ? 0 : EXT2MB_ET_NO_SPACE;
 }
 
-/* Where directories are written one after the other, a file that is known whole joins the small ones. */
+/* Where directories are written one after the other, a file of known size joins the small ones. */
 static errcode_t alloc_after_small(const struct file_need *need, struct preallocation *found)
 {
 	const struct flex_search_request near = {
@@ -101,7 +101,7 @@ static errcode_t alloc_after_small(const struct file_need *need, struct prealloc
 	return flex_search_alloc(need->worker, &near, &found->position, &found->count);
 }
 
-/* More than a group, all of it known to be needed, goes where several groups are free. */
+/* A request for more than a group, all of which is known to be needed, goes where several groups are free. */
 static errcode_t alloc_free_groups(const struct file_need *need, struct preallocation *found)
 {
 	struct ext2mb *mb = need->mb;
@@ -120,14 +120,14 @@ static errcode_t alloc_free_groups(const struct file_need *need, struct prealloc
 	return large_alloc_at(need, position, goal->count, 0, found);
 }
 
-/* As writeback asks for a file that is longer than what is kept in memory. */
+/* Requests of this length come from the writeback of a file that is longer than what is kept in memory. */
 static bool asks_for_much(const struct file_need *need)
 {
 	return !need->file->is_final &&
 	       need_to_clusters(need, need->count) >= need->mb->geometry.clusters_per_group / MUCH_SHARE;
 }
 
-/* A file that begins with much, and has no known end, begins a free group: there it can grow. */
+/* A file that begins with a long request and has no known end begins in a free group, where it can grow. */
 static errcode_t begin_free_group(const struct file_need *need, struct preallocation *found)
 {
 	struct ext2mb *mb = need->mb;
@@ -139,7 +139,7 @@ static errcode_t begin_free_group(const struct file_need *need, struct prealloca
 	return large_alloc_at(need, position, need->goal.count, 0, found);
 }
 
-/* Whether all that is wanted is free after the left neighbour, be it in the next group. */
+/* True if the whole goal is free after the left neighbour, even across the end of the group. */
 static bool fits_after(const struct file_need *need)
 {
 	uint64_t position = need_left_position(need), end = position + need_goal_clusters(need), start;
@@ -154,9 +154,9 @@ static bool fits_after(const struct file_need *need)
 }
 
 /*
- * Where the longest extents of a file end, a new one begins in any case: rather whole in a free group, than after the
- * left neighbour in parts. Not for files that grow by little: 64 streams of 4 KiB at a time would leave half as many
- * free extents again (143 instead of 84).
+ * Where an extent has its greatest length, a new one begins in any case. So it may as well lie whole in a free group as
+ * in parts after the left neighbour. This is not for files that grow by little: 64 streams of 4 KiB at a time would
+ * leave half as many free extents again (143 instead of 84).
  */
 static errcode_t begin_extent(const struct file_need *need, struct preallocation *found)
 {

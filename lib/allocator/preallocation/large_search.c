@@ -6,8 +6,9 @@
 #include "allocator/preallocation/large_attempts.h"
 
 /*
- * Where the longest extents of a file that has no other ones end, our own preallocations end too, unless that cuts the
- * request or a stripe. Files often end there as well, and then nothing of their last preallocation is left over.
+ * Our preallocations end where the extents of the greatest length would end if the file had only such ones, unless that
+ * cuts the request or a stripe. Files often end there as well, and then nothing of their last preallocation is left
+ * over.
  */
 static void clip_at_extent(struct file_need *need)
 {
@@ -62,7 +63,7 @@ static errcode_t choose_goal(struct file_need *need)
 	return error;
 }
 
-/* As the kernel looks for the end of a closed file: from the group on where the file is, or its inode. */
+/* Searches as the kernel does for the last blocks of a closed file: from the group of the file, or of its inode, on. */
 static errcode_t alloc_closed(const struct file_need *need, struct preallocation *found)
 {
 	const struct geometry *geometry = &need->mb->geometry;
@@ -80,7 +81,9 @@ static errcode_t alloc_closed(const struct file_need *need, struct preallocation
 	return preallocation_alloc(need->worker, &scan, found);
 }
 
-/* Where somebody's own policy wishes it: what is free there if that holds the request, else from its group on. */
+/*
+ * A user's policy has chosen a place: the free blocks there if they hold the request, else a search from its group on.
+ */
 static errcode_t alloc_at_goal(const struct file_need *need, struct preallocation *found)
 {
 	struct scan_request scan = {

@@ -55,8 +55,8 @@ static errcode_t alloc_in_group(struct ext2mb_worker *worker, const struct scan_
 }
 
 /*
- * The first run after the goal that has room for the request: what is short is used up, too. But not by files whose
- * ends are not known, as long as there are whole preallocations.
+ * The first run after the goal that has room for the request, so that short runs are used up, too. Files whose ends are
+ * not known do not get these as long as there are whole preallocations.
  */
 static errcode_t alloc_next(struct ext2mb_worker *worker, const struct scan_request *scan, bool is_open,
                             struct preallocation *found)
@@ -75,7 +75,7 @@ static errcode_t alloc_next(struct ext2mb_worker *worker, const struct scan_requ
 	return flex_search_alloc(worker, &near, &found->position, &found->count);
 }
 
-/* Preallocations follow one another where that is possible, and become as long as they may be by and by. */
+/* Preallocations follow one another where possible, and become longer step by step up to their limit. */
 static errcode_t preallocate(struct ext2mb_worker *worker, struct locality_group *pool,
                              const struct small_request *request, uint32_t asked)
 {
@@ -109,7 +109,7 @@ static errcode_t preallocate(struct ext2mb_worker *worker, struct locality_group
 	return 0;
 }
 
-/* What follows the file, where no preallocation has it: another one ended there. */
+/* The blocks that follow the file, if no preallocation has them: another preallocation ended there. */
 static errcode_t alloc_after(struct ext2mb_worker *worker, const struct small_request *request,
                              struct preallocation *taken)
 {
@@ -126,7 +126,7 @@ static errcode_t alloc_after(struct ext2mb_worker *worker, const struct small_re
 	return scan_alloc(worker, &scan, &taken->position, &taken->count);
 }
 
-/* By the worker's hints: a search for what is not there goes through all groups. */
+/* Decides by the worker's hints, since a search for something that does not exist goes through all groups. */
 static bool may_be_free(const struct ext2mb_worker *worker, uint32_t clusters)
 {
 	int largest = worker->preallocation->hints.largest_order;
@@ -135,8 +135,8 @@ static bool may_be_free(const struct ext2mb_worker *worker, uint32_t clusters)
 }
 
 /*
- * From a preallocation that has at least so many, be it a new one. NO_SPACE: there is none; a new one that is shorter
- * is kept.
+ * Allocates from a preallocation that has at least this many blocks left, perhaps a new one. NO_SPACE: there is none; a
+ * new one that is shorter is kept.
  */
 static errcode_t alloc_room(struct ext2mb_worker *worker, struct locality_group *pool,
                             const struct small_request *request, uint32_t least, struct preallocation *taken)
@@ -154,8 +154,8 @@ static errcode_t alloc_room(struct ext2mb_worker *worker, struct locality_group 
 }
 
 /*
- * A file had better begin where there is room for all that it may become: in what is left of one that was closed, every
- * sixth of perl's files had two extents.
+ * A file should begin where there is room for all that it may become: when files began in the rest of a closed one,
+ * every sixth of Perl's files had two extents.
  */
 errcode_t locality_group_alloc(struct ext2mb_worker *worker, struct locality_group *pool,
                                const struct small_request *request, struct preallocation *taken)

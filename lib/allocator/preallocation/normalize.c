@@ -29,8 +29,8 @@ static uint64_t assumed_end(const struct normalize_request *request)
 }
 
 /*
- * A goal of [start, end), which contain the request's start, widened to whole clusters, then cut to the hole and
- * to a group's length; no wish for a place yet.
+ * Returns the goal [start, end), which contains the request's start, widened to whole clusters and then cut to the hole
+ * and to a group's length. It asks for no place yet.
  */
 static struct normalize_goal clip(const struct normalize_request *request, uint64_t start, uint64_t end)
 {
@@ -44,7 +44,7 @@ static struct normalize_goal clip(const struct normalize_request *request, uint6
 	};
 }
 
-/* The kernel's wish: a neighbour that the goal touches, the left one first, is to be continued in full length. */
+/* The kernel's choice of a place: it continues in full length a neighbour that the goal touches, the left one first. */
 static void adjoin(const struct normalize_request *request, struct normalize_goal *goal)
 {
 	const struct geometry *geometry = request->geometry;
@@ -61,7 +61,7 @@ static void adjoin(const struct normalize_request *request, struct normalize_goa
 	goal->try_least = goal->try_count;
 }
 
-/* The request itself, with no wish, limited to so many blocks (rounded down to clusters) and a group. */
+/* Returns the request itself without a place, limited to this many blocks (rounded down to clusters) and to a group. */
 static struct normalize_goal untouched(const struct normalize_request *request, uint64_t limit)
 {
 	uint64_t cluster = cluster_blocks(request);
@@ -95,7 +95,7 @@ static const struct {
 
 #define STEPS (sizeof(steps) / sizeof(steps[0]))
 
-/* log2 of the aligned chunk's bytes that the request is to become; 0: it is left as it is. */
+/* log2 of the bytes of the aligned chunk that the request becomes; 0: the request stays as it is. */
 static unsigned int chunk_bits(const struct normalize_request *request, uint64_t count)
 {
 	unsigned int block_bits = request->geometry->block_bits;
@@ -124,7 +124,7 @@ static struct normalize_goal normalize_table(const struct normalize_request *req
 	unsigned int block_bits = request->geometry->block_bits;
 	uint64_t whole_count = max_u64(request->whole_count, request->count);
 
-	/* fallocate of what fits in one extent has asked not to be normalised since 2011; it tries no goal either. */
+	/* Since 2011 fallocate of what fits in one extent is not normalised, and tries no goal either. */
 	if (request->unwritten && whole_count <= NORMALIZE_UNWRITTEN_MAX)
 		return untouched(request, NORMALIZE_UNWRITTEN_MAX);
 	if (normalize_ends_closed(request))
@@ -143,7 +143,7 @@ static struct normalize_goal normalize_table(const struct normalize_request *req
 		start = round_down(start << block_bits, UINT64_C(1) << bits) >> block_bits;
 		end = start + (UINT64_C(1) << bits >> block_bits);
 	}
-	/* So that a chunk longer than a small group does not end before the request: its length does not shrink. */
+	/* The chunk may be longer than a small group. It must not end before the request does, so its length stays. */
 	uint64_t floor = round_down(request->start, group_blocks(request));
 	if (start < floor) {
 		end += floor - start;
@@ -168,7 +168,7 @@ static struct normalize_goal normalize_pow2(const struct normalize_request *requ
 
 	if (request->unwritten)
 		return untouched(request, UNWRITTEN_LIMIT);
-	/* What is not to be normalised was none of its business. */
+	/* The proposal does not treat requests that must not be normalised. */
 	if (normalize_ends_closed(request))
 		return untouched(request, NORMALIZE_WRITTEN_MAX);
 
@@ -177,7 +177,7 @@ static struct normalize_goal normalize_pow2(const struct normalize_request *requ
 		end = round_up(end, request->stripe_blocks);
 	if (end - start > group) {
 		end = start + group;
-		/* Down to a stripe only if the request keeps as much of the group as it can use. */
+		/* Rounds down to a stripe only if the request keeps as much of the group as it can use. */
 		uint64_t used = start + min_u64(request->count, group);
 		uint64_t aligned = request->stripe_blocks ? round_down(end, request->stripe_blocks) : end;
 		end = aligned >= used ? aligned : end;
@@ -232,9 +232,9 @@ static bool appends(const struct normalize_request *request)
 }
 
 /*
- * Nothing is known of what comes next but what the request says. fallocate is judged by all that it asks for, whatever
- * of that it has already: as long as the rest of an append got what it says and no more, the place where the rest went
- * was as short as that, and what came next was cut again (200 MiB by 1 MiB on an old disk: 80 extents, now 24).
+ * Nothing is known about the next request but what this one says. fallocate is judged by all that it asks for,
+ * including the part that it has already: when the rest of an append got exactly its length, its place was that short,
+ * and the next request was cut again (200 MiB by 1 MiB on an old disk: 80 extents, now 24).
  */
 static bool is_exact(const struct normalize_request *request)
 {
@@ -245,7 +245,7 @@ static bool is_exact(const struct normalize_request *request)
 	return request->final_size && (appends(request) || (request->start && !continues_left(request)));
 }
 
-/* What each open preallocation may have of the free space. */
+/* The part of the free space that each open preallocation may have. */
 static uint64_t share(const struct normalize_hints *hints)
 {
 	return hints->free_blocks / (SHARE * ((uint64_t)hints->open_preallocations + 1));
@@ -260,7 +260,7 @@ static uint64_t longest_preallocation(const struct normalize_request *request)
 	uint64_t limit = min_u64(group_blocks(request), NORMALIZE_WRITTEN_MAX);
 	int top_order = (int)geometry->block_bits + 1;
 
-	/* A top buddy is all that an order can say; whole groups may be free after it. */
+	/* An order cannot say more than a top buddy; whole free groups may follow it. */
 	if (hints->largest_order >= 0 && hints->largest_order < top_order)
 		limit = min_u64(limit, cluster << hints->largest_order);
 	limit = min_u64(limit, share(hints));
@@ -305,7 +305,7 @@ static struct range choose_range(const struct normalize_request *request, uint64
 	return (struct range){ start, end };
 }
 
-/* Whether logical and physical blocks lie at the same places in their stripes, left of the hole. */
+/* True if logical and physical blocks left of the hole lie at the same places in their stripes. */
 static bool is_congruent(const struct normalize_request *request)
 {
 	uint64_t stripe = request->stripe_blocks;
@@ -314,8 +314,9 @@ static bool is_congruent(const struct normalize_request *request)
 }
 
 /*
- * A preallocation of a stripe or more, stretched to stripes. What has a neighbour on the left that lies wrongly is to
- * fill the stripe only, after it: the next preallocation then begins a stripe of its own, wherever it is free.
+ * Stretches a preallocation of a stripe or more to whole stripes. If its left neighbour lies at another place in its
+ * stripe, the preallocation only fills that stripe after the neighbour: the next one then begins a stripe of its own,
+ * wherever one is free.
  */
 static struct range align_range(const struct normalize_request *request, struct range range)
 {
@@ -346,9 +347,9 @@ static uint64_t group_remainder(const struct normalize_request *request, uint64_
 }
 
 /*
- * After the left neighbour only what is left of the group is tried for: all of the goal would never fit there,
- * so that every group would end in a gap. And any part of that is welcome, as it lengthens the neighbour's
- * extent: what follows it would have been an extent of its own anyway.
+ * After the left neighbour the search tries only for what is left of the group: the whole goal would never fit there,
+ * so every group would end in a gap. Any part of it is welcome, since it lengthens the neighbour's extent: the blocks
+ * after it would have been an extent of their own anyway.
  */
 static void join_neighbour(const struct normalize_request *request, struct normalize_goal *goal)
 {

@@ -124,7 +124,7 @@ static unsigned int order_of(uint32_t count)
 	return order < GROUP_PA_ORDERS ? order : GROUP_PA_ORDERS - 1;
 }
 
-/* Whether they touch within a group: one ends where the other begins. */
+/* True if one ends where the other begins, in the same group. */
 static bool is_joined(const struct preallocation *left, const struct preallocation *right, uint32_t group_clusters)
 {
 	return left->position + left->count == right->position && right->position % group_clusters;

@@ -20,7 +20,10 @@ void preallocation_give_back(struct ext2mb *mb, struct stats *stats, uint64_t po
 	group_lock(group);
 	buddy_give(group->buddy, (uint32_t)(position % mb->geometry.clusters_per_group), count);
 	group_reserved_clear(mb, position, count);
-	/* Before another thread can take them: what was taken must never be more than what was there to be taken. */
+	/*
+	 * This comes before other threads can take these clusters: the count of taken ones must never exceed the count
+	 * of those that could be taken.
+	 */
 	stats_add(stats, COUNT_CLUSTERS_UNRESERVED, count);
 	group_leave_changed(mb, number);
 	PREALLOCATION_MEANWHILE(mb);

@@ -16,9 +16,9 @@ bool small_search_suits(const struct file_need *need)
 }
 
 /*
- * The kernel goes by the size alone, so that every large file begins with 16 blocks elsewhere. With our own policy a
- * file that may still grow begins in a preallocation of its own, unless there have been small files here, or directory
- * after directory of them elsewhere: its last 16 blocks would else leave a hole in what it fills from then on (64 files
+ * The kernel decides by the size alone, so every large file begins with 16 blocks elsewhere. With our policy a file
+ * that may still grow begins in a preallocation of its own, unless small files were seen here, or directory after
+ * directory of them elsewhere: its last 16 blocks would otherwise leave a hole in what it fills from then on (64 files
  * of 1 GiB: 64 free extents more).
  */
 bool small_search_joins(const struct file_need *need, const struct locality_group *pool)
@@ -60,7 +60,7 @@ static uint32_t room_clusters(const struct file_need *need)
 	return need->file->is_final ? slice_clusters(need) : (uint32_t)max_u64(slice_clusters(need), OPEN_CLUSTERS);
 }
 
-/* In the second group of the inode's flex group: the first one is for directories. */
+/* The second group of the inode's flex group: directories use the first. */
 static struct small_goal goal_near(const struct geometry *geometry, ext2_ino_t ino)
 {
 	uint32_t group = (ino - 1) / geometry->inodes_per_group;
@@ -84,7 +84,7 @@ struct small_goal file_goal_near_inode(const struct ext2mb_file *file)
 }
 
 /*
- * Where the group's blocks are divided as its inodes are, so that directories that are neighbours by inode are
+ * Divides the group's blocks as its inodes are divided, so that directories with neighbouring inode numbers are
  * neighbours on disk.
  */
 struct small_goal file_goal_in_share(const struct ext2mb_file *file)
@@ -114,7 +114,7 @@ bool small_search_gives_more(const struct file_need *need)
 	return slice_clusters(need) > need_to_clusters(need, need->count);
 }
 
-/* What the request does not need of a slice becomes a preallocation of the file. */
+/* The part of a slice that the request does not need becomes a preallocation of the file. */
 errcode_t small_search(const struct file_need *need, struct preallocation *taken)
 {
 	struct preallocation_owner *own = &need->file->owner;

@@ -24,8 +24,8 @@ static bool is_free(const struct ext2mb *mb, uint32_t number)
 }
 
 /*
- * The first group of a flex group holds metadata, of a length that is hardly ever whole stripes: to begin with a stripe
- * after it would leave a splinter there each time. It is kept for directories and small files then.
+ * The first group of a flex group holds metadata, whose length is hardly ever a whole number of stripes: beginning with
+ * a stripe after it would leave a short free extent each time. So the group is kept for directories and small files.
  */
 static bool may_begin_in(const struct choice *choice, uint32_t number)
 {
@@ -33,7 +33,7 @@ static bool may_begin_in(const struct choice *choice, uint32_t number)
 	       number % choice->mb->geometry.flex_groups != 0;
 }
 
-/* With what the group before it seems to add. */
+/* The length together with what the group before it seems to add. */
 static uint64_t clusters_of(const struct choice *choice, const struct series *series)
 {
 	uint64_t clusters = (uint64_t)series->groups * choice->mb->geometry.clusters_per_group;
@@ -64,7 +64,7 @@ static bool is_better(const struct choice *choice, const struct series *series)
 	return value > best_value || (value == best_value && clusters > best);
 }
 
-/* Series that nothing can be said against are weighed; on a first pass only measured. */
+/* Only series of groups that pass every test are compared; a first pass only measures them. */
 static void weigh(struct choice *choice, const struct series *series, uint32_t *longest)
 {
 	if (!series->groups)
@@ -76,7 +76,9 @@ static void weigh(struct choice *choice, const struct series *series, uint32_t *
 		choice->best = *series;
 }
 
-/* In [from, end); series are not joined across its ends. Returns the longest one's groups. */
+/*
+ * Searches [from, end); series that cross its ends are cut there. Returns the number of groups of the longest series.
+ */
 static uint32_t look(struct choice *choice, uint32_t from, uint32_t end, uint32_t longest)
 {
 	struct series series = { 0 };

@@ -105,7 +105,7 @@ void search_count_extents(struct free_search *search, uint32_t count)
 	stats_add(&search->worker->stats, COUNT_CRITERION_EXTENTS + search->criterion, count);
 }
 
-/* Weighs a run of the group; true when there is no need to look any further in this group. */
+/* Compares a run of the group with the best one. True: no further run of this group needs to be looked at. */
 static bool weigh(struct free_search *search, const struct group_piece *run)
 {
 	struct group_piece *best = &search->best;
@@ -154,8 +154,8 @@ void search_walk(struct free_search *search, uint32_t number)
 }
 
 /*
- * The first place where a stripe begins and all of the length is free. (The kernel takes one stripe there, however
- * many were asked for: with more, a file of the RAID would be in more extents than it need be.)
+ * The first place where a stripe begins and the whole length is free. (The kernel takes one stripe there, however many
+ * were asked for. If more were asked for, a file on the RAID would have more extents than necessary.)
  */
 static void walk_stripes(struct free_search *search, uint32_t number)
 {
@@ -191,7 +191,7 @@ static void walk_by_length(struct free_search *search, uint32_t number)
 		walk(search, number);
 }
 
-/* Takes a run that needed only one measurement. */
+/* Takes a run that had to be measured only once. */
 static void alloc_measured(struct free_search *search, uint32_t number, uint32_t start, uint32_t count)
 {
 	search->found++;
@@ -199,7 +199,7 @@ static void alloc_measured(struct free_search *search, uint32_t number, uint32_t
 	alloc_run(search, number, start, count);
 }
 
-/* The lowest order that has a buddy long enough, the first of its buddies. */
+/* The first buddy of the lowest order whose buddies are long enough, if there is one. */
 static void alloc_buddy(struct free_search *search, uint32_t number)
 {
 	unsigned int order = (unsigned int)__builtin_ctz(search->wanted);
@@ -209,7 +209,7 @@ static void alloc_buddy(struct free_search *search, uint32_t number)
 		alloc_measured(search, number, start, search->wanted);
 }
 
-/* The first run that has all that is wanted, or nothing. */
+/* The first run that holds the whole goal, or nothing. */
 static void alloc_long_enough(struct free_search *search, uint32_t number)
 {
 	const struct buddy *buddy = search->mb->groups[number].buddy;
@@ -237,7 +237,7 @@ static void measure_longest(struct free_search *search, uint32_t number)
 	search_count_extents(search, 1);
 }
 
-/* The first buddy of the order; where that is shorter than what is wanted, the run that it lies in, if that will do. */
+/* The first buddy of the order. If that is shorter than the goal, the run that it lies in, if that is long enough. */
 static void alloc_largest(struct free_search *search, uint32_t number)
 {
 	const struct buddy *buddy = search->mb->groups[number].buddy;

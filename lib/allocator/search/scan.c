@@ -18,7 +18,7 @@ static bool goes_by_order(const struct free_search *search)
 	return search->may_go_by_order && !stripe_divides(&search->mb->stripe, search->wanted);
 }
 
-/* Tries so many members of a set in [from, end), but the start group if it has had its turn with this length. */
+/* Tries this many members of a set in [from, end), but not the start group if it has had its turn with this length. */
 static errcode_t sweep_set(struct free_search *search, const struct order_set *set, uint32_t from, uint32_t end,
                            uint32_t most)
 {
@@ -67,7 +67,7 @@ static errcode_t sweep_trimmed(struct free_search *search, uint32_t from, uint32
 
 static errcode_t wait_for_busy(struct free_search *search);
 
-/* Up to so many of the set's groups: from the start group on, then before it as many again. */
+/* Tries up to this many of the set's groups from the start group on, then as many before it. */
 static errcode_t sweep_both_ways(struct free_search *search, const struct order_set *set, uint32_t most)
 {
 	errcode_t error = sweep_set(search, set, search->start_group, search->mb->geometry.groups, most);
@@ -75,7 +75,7 @@ static errcode_t sweep_both_ways(struct free_search *search, const struct order_
 	return search_goes_on(search, error) ? sweep_set(search, set, 0, search->start_group, most) : error;
 }
 
-/* All groups whose largest buddy is of the order, the start group and those after it first. */
+/* Tries all groups whose largest buddy has this order, the start group and the groups after it first. */
 static errcode_t sweep_order(struct free_search *search, const struct group_look *look, unsigned int order)
 {
 	const struct order_set *set = &search->mb->index->sets[INDEX_LARGEST][order];
@@ -90,8 +90,8 @@ static errcode_t sweep_order(struct free_search *search, const struct group_look
 }
 
 /*
- * Runs that are long enough without having a buddy that is, among the groups of the largest order. There may be none
- * for a long time: then all of the groups are looked at in vain, by what they know of their longest runs.
+ * Looks among the groups of the largest order for runs that are long enough without containing a buddy that is. There
+ * may be none for a long time: then it looks at all of these groups in vain, by their known longest runs.
  */
 static errcode_t sweep_unaligned(struct free_search *search, unsigned int order)
 {
@@ -110,10 +110,10 @@ static errcode_t sweep_unaligned(struct free_search *search, unsigned int order)
 }
 
 /*
- * Where nothing is long enough: the longest run that can be found soon, all of it. Such a run ends nobody's wait for a
- * better one, leaves nothing behind, and a large file is in as few extents as there can be.
- * Not for a few clusters, which are asked for often: an append of 8 blocks would take 375 ns instead of 275
- * (bench/aged_bench.c, short runs), in extents of the same length.
+ * If nothing is long enough, takes the whole of the longest run that can be found soon. Such a run needs no wait for a
+ * better one, leaves nothing over, and gives a large file as few extents as possible. Not for a few clusters, which are
+ * requested often: an append of 8 blocks would take 375 ns instead of 275 (bench/aged_bench.c, short runs), in extents
+ * of the same length.
  */
 static errcode_t sweep_longest(struct free_search *search, unsigned int order)
 {
@@ -140,8 +140,8 @@ static errcode_t sweep_longest(struct free_search *search, unsigned int order)
 }
 
 /*
- * Our own way where no group's average is long enough: by the largest buddies. The shortest that are long enough, else
- * runs that are, else the longest buddies that there are, with what is free around them.
+ * Our way if no group's average is long enough: by the largest buddies. First the shortest buddies that are long
+ * enough, then runs that are, then the longest buddies with the free clusters around them.
  */
 static errcode_t sweep_by_order(struct free_search *search)
 {
@@ -252,8 +252,8 @@ static errcode_t try_criterion(struct free_search *search, enum criterion criter
 }
 
 /*
- * The last resort uses no index and waits for every group, so it finds what there is. That it found nothing
- * is only a proof if nothing was being released from its beginning to its end.
+ * The last resort uses no index and waits for every group, so it finds everything that is free. If it finds nothing,
+ * that is a proof only if nothing was being released from its beginning to its end.
  */
 static errcode_t try_everything(struct free_search *search)
 {
@@ -271,7 +271,7 @@ static errcode_t try_everything(struct free_search *search)
 	}
 }
 
-/* Goes down the criteria until something is taken, or is at least known to be the best that there was. */
+/* Goes down the criteria until clusters are taken, or the best of them is known. */
 static errcode_t try_criteria(struct free_search *search)
 {
 	bool is_power_of_two = last_set(search->wanted) >= search->mb->policy.limits.least_power_of_two &&
@@ -279,11 +279,11 @@ static errcode_t try_criteria(struct free_search *search)
 	                       last_set(search->wanted) <= search->mb->orders;
 	errcode_t error = 0;
 
-	/* The buddy would be in the wrong place, and the walk that looks for the right one comes next. */
+	/* The buddy would lie at the wrong place, and the walk that finds the right one follows. */
 	if (stripe_divides(&search->mb->stripe, search->wanted) && !search->mb->stripe.fits_buddies)
 		is_power_of_two = false;
 
-	/* The last resort of a request that is for all or nothing is the slow criterion itself. */
+	/* For a request that takes all or nothing, the last resort is the slow criterion itself. */
 	unsigned int end = search->is_whole ? GOAL_LENGTH_SLOW : ANY_FREE;
 	for (unsigned int criterion = is_power_of_two ? POWER_OF_TWO : GOAL_LENGTH_FAST;
 	     criterion < end && search_goes_on(search, error); criterion++)
@@ -293,7 +293,7 @@ static errcode_t try_criteria(struct free_search *search)
 	return error;
 }
 
-/* A best that was only remembered may be gone by now; then the first that comes will do. */
+/* A best run that was only remembered may be gone by now. Then the first run that is found will do. */
 static errcode_t settle(struct free_search *search)
 {
 	errcode_t error = 0;
@@ -319,7 +319,7 @@ static errcode_t try_goal(struct free_search *search, const struct scan_request 
 	bool goal_only = request->flags & EXT2MB_ALLOC_GOAL_ONLY;
 	const struct stripe *stripe = &search->mb->stripe;
 
-	/* One whole stripe should be that, not the ends of two, even at the price of a gap. */
+	/* A request for one whole stripe should get one, not the ends of two, even at the price of a gap. */
 	if (!goal_only && stripe->clusters && search->wanted == stripe->clusters &&
 	    stripe_next(stripe, &search->mb->geometry, group, start) != start)
 		return 0;
@@ -337,8 +337,8 @@ static bool goes_on_after_last(const struct free_search *search, const struct sc
 }
 
 /*
- * After the worker's last request of this kind, and a single cluster where the next one is free: whichever group is
- * taken from is used up in the end. Measuring the group's runs for each cluster took 3 to 5 times as long.
+ * Continues after the worker's last request of this kind, and takes a single cluster where the next one is free: the
+ * group is used up in the end anyway. Measuring the group's runs for each cluster took 3 to 5 times as long.
  */
 static errcode_t try_after_last(struct free_search *search)
 {
@@ -402,8 +402,10 @@ static errcode_t scan(struct ext2mb_worker *worker, const struct scan_request *r
                       uint32_t *taken)
 {
 	struct ext2mb *mb = worker->mb;
-	/* Member by member: as a whole it would be cleared first, by an instruction that takes as long as a tenth of
-	 * this. */
+	/*
+	 * Members are set one by one. Setting the whole structure would clear it first, by an instruction that takes a
+	 * tenth as long as this search.
+	 */
 	struct free_search search;
 
 	search.worker = worker;

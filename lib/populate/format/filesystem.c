@@ -270,7 +270,6 @@ errcode_t filesystem_finish(struct filesystem *filesystem, const struct tree *tr
 	set_features(filesystem, tree);
 	errcode_t error = ext2mb_sync(filesystem->mb);
 
-	close_allocator(filesystem);
 	if (!error) {
 		ext2fs_mark_super_dirty(filesystem->fs);
 		/* libext2fs writes only what differs from what it once read; on a device, that has been overwritten. */
@@ -278,7 +277,6 @@ errcode_t filesystem_finish(struct filesystem *filesystem, const struct tree *tr
 		/* A device gets its superblock when all else is on it; for a file output_finish() waits, once. */
 		error = ext2fs_flush2(filesystem->fs, in_place ? 0 : EXT2_FLAG_FLUSH_NO_SYNC);
 	}
-	ext2fs_free(TAKE(filesystem->fs));
 	return workplace_result(work, error, "cannot write the filesystem's state");
 }
 

@@ -52,16 +52,19 @@ MUST_CHECK errcode_t filesystem_open_image(const struct image_file *file, const 
 MUST_CHECK errcode_t filesystem_run(const struct image_file *file, const struct workplace *work,
                                     const char *const *arguments, const char *action);
 
-/* Sets the features that the tree needs; writes bitmaps, descriptors, and the superblock last; closes. */
+/*
+ * Sets the features that the tree needs; writes bitmaps, descriptors, and the superblock last. The caller closes the
+ * filesystem, after an error too.
+ */
 MUST_CHECK errcode_t filesystem_finish(struct filesystem *filesystem, const struct tree *tree, bool in_place,
                                        const struct workplace *work);
 
 /*
- * After all else, quota included: in the block that guards against multiple mounts (feature mmp) there is neither the
- * host's name nor the temporary file's, nor, with SOURCE_DATE_EPOCH, the time of the build.
+ * After all else, and after filesystem_close(): in the block that guards against multiple mounts (feature mmp) there is
+ * neither the host's name nor the temporary file's, nor, with SOURCE_DATE_EPOCH, the time of the build.
  */
 MUST_CHECK errcode_t filesystem_reset_mmp(const struct filesystem *filesystem, const struct image_file *file,
                                           const struct workplace *work);
 
-/* Closes without writing, after a failure; does nothing if it is not open. */
+/* Closes without writing; does nothing if it is not open. */
 void filesystem_close(struct filesystem *filesystem);
