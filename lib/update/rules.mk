@@ -6,8 +6,8 @@ update_sources := \
 	lib/update/apply/new_inode.c \
 	lib/update/apply/placing.c \
 	lib/update/apply/sealing.c \
-	lib/update/apply/xattr_list.c \
 	lib/update/build/actions.c \
+	lib/update/build/xattr_list.c \
 	lib/update/carry_out.c \
 	lib/update/compare/compare.c \
 	lib/update/compare/decide.c \
@@ -16,6 +16,7 @@ update_sources := \
 	lib/update/compare/removals.c \
 	lib/update/compare/same_bytes.c \
 	lib/update/compare/sameness.c \
+	lib/update/compare/storable.c \
 	lib/update/directory/directory_editor.c \
 	lib/update/directory/editor_blocks.c \
 	lib/update/directory/editor_index.c \

@@ -2,6 +2,7 @@
 #include "update/update.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "source/reading.h"
@@ -112,15 +113,34 @@ static void count_actions(const struct update_plan *plan, struct update_report *
 	}
 }
 
+/* Each name with one slash before it. The caller frees it; NULL: no memory. */
+static char *plain_path(const char *path)
+{
+	char *plain = malloc(strlen(path) + 2), *end = plain;
+
+	for (; plain && *(path += strspn(path, "/")); path += strcspn(path, "/")) {
+		size_t bytes = strcspn(path, "/");
+
+		*end++ = '/';
+		memcpy(end, path, bytes);
+		end += bytes;
+	}
+	if (plain)
+		*end = '\0';
+	return plain;
+}
+
 static errcode_t update_with(const struct update_options *options, struct pool *pool, update_listener listener,
                              void *context, struct update_report *report, struct problem *problem)
 {
-	struct update_plan plan = { .base = options->into ? options->into : "" };
+	struct update_plan plan = { .base = plain_path(options->into ? options->into : "") };
 	struct update_target target;
-	errcode_t error = target_examine(options, &target, problem);
+	errcode_t error = plan.base ? target_examine(options, &target, problem) : ENOMEM;
 
-	if (error)
+	if (error) {
+		update_plan_free(&plan);
 		return error;
+	}
 	error = read_sources(options, &target.volume, pool, report, &plan.tree, problem);
 	if (!error)
 		error = compare_with_image(options, &target.volume, pool, &plan, report, problem);

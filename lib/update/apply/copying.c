@@ -138,6 +138,16 @@ static errcode_t run_job(void *context, unsigned int worker, size_t index, struc
 	return error ? problem_set(problem, error, applying->options->image, "cannot write") : 0;
 }
 
+/* Holes are left out. */
+static uint64_t written_bytes(const struct applying *applying, const struct placed_inode *placed)
+{
+	uint64_t bytes = placed->inline_bytes, size = node_of(applying, placed)->size_bytes;
+
+	for (size_t i = 0; i < placed->extents.count; i++)
+		bytes += (uint64_t)placed->extents.extents[i].count << applying->format->block_bits;
+	return bytes < size ? bytes : size;
+}
+
 static errcode_t add_job(struct copying *copying, struct copy_job job)
 {
 	errcode_t error = vector_reserve(&copying->jobs, &copying->job_capacity, copying->job_count + 1,
@@ -178,7 +188,7 @@ static errcode_t list_jobs(struct copying *copying)
 
 		if (!is_copied(applying, &applying->placed[i]))
 			continue;
-		applying->report->data_bytes += node->size_bytes;
+		applying->report->data_bytes += written_bytes(applying, &applying->placed[i]);
 		cost_bytes += is_large(applying, &applying->placed[i]) ? 0 : node->size_bytes + FILE_COST_BYTES;
 		if (cost_bytes < JOB_BYTES)
 			continue;

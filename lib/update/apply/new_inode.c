@@ -10,7 +10,7 @@
 #include "tree/details.h"
 #include "tree/file_flags.h"
 #include "update/apply/names.h"
-#include "update/apply/xattr_list.h"
+#include "update/build/xattr_list.h"
 
 static struct inode_time stored_time(const struct applying *applying, struct tree_time time)
 {

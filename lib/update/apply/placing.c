@@ -10,7 +10,7 @@
 #include "populate/plan/block_runs.h"
 #include "support/vector.h"
 #include "tree/file_flags.h"
-#include "update/apply/xattr_list.h"
+#include "update/build/xattr_list.h"
 
 struct placing {
 	struct applying *applying;

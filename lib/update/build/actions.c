@@ -9,6 +9,7 @@
 void update_plan_free(struct update_plan *plan)
 {
 	tree_destroy(plan->tree);
+	free(plan->base);
 	free(plan->inos);
 	free(plan->actions);
 	arena_destroy(&plan->memory);

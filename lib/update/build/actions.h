@@ -33,7 +33,7 @@ struct update_action {
 
 struct update_plan {
 	struct tree *tree; /* what is laid over the image; owned */
-	const char *base;  /* the path of its root in the image; borrowed */
+	char *base;        /* the path of its root in the image, "" for the root; owned */
 	uint32_t *inos;    /* by node: the inode of the image, also one that UPDATE_CREATE has made; 0: none yet */
 	struct update_action *actions;
 	size_t count, capacity;

@@ -164,6 +164,8 @@ errcode_t compare_with_image(const struct update_options *options, const struct 
 	if (!error)
 		error = comparison_remove_paths(&comparison);
 	if (!error)
+		error = comparison_check_storable(&comparison);
+	if (!error)
 		error = join_removals(&comparison);
 	close_comparison(&comparison);
 	return error ? problem_set(problem, error, options->image, "cannot compare") : 0;

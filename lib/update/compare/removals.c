@@ -228,8 +228,8 @@ static errcode_t visit_plain_paths(struct comparison *comparison, char **paths, 
 		if (i && !strcmp(paths[i], paths[i - 1]))
 			continue;
 		if (path_below(into, paths[i]))
-			return problem_set_reason(comparison->problem, EINVAL, paths[i], "cannot remove",
-			                          "the update is laid into it");
+			return problem_set_reason(comparison->problem, EINVAL, *paths[i] ? paths[i] : "/",
+			                          "cannot remove", "the update is laid into it");
 		bool is_in_tree = in_tree && tree_find_path(comparison->plan->tree, in_tree, &node);
 
 		error = function(comparison, paths[i], is_in_tree, node);

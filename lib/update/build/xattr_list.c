@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "update/apply/xattr_list.h"
+#include "update/build/xattr_list.h"
 
 #include <errno.h>
 
