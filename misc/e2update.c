@@ -93,7 +93,8 @@ static int run(struct command *command)
 	for (size_t i = 0; i < report.warnings.count; i++)
 		print_problem(&report.warnings.list[i]);
 	if (!error && (error = show(command, &report)))
-		problem_set(&problem, error, command->options.image, "the update is done, but its report cannot be written");
+		problem_set(&problem, error, command->options.image,
+		            "the update is done, but its report cannot be written");
 	update_report_clear(&report);
 	if (!error)
 		return EXIT_SUCCESS;

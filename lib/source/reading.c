@@ -50,8 +50,8 @@ static errcode_t scan(const struct source_reading *reading, struct pool *pool, s
 		options.skip_device = status.st_dev;
 		options.skip_inode = status.st_ino;
 	}
-	errcode_t error = sources_scan(reading->sources, reading->source_count, &reading->layering, &options, pool, ret,
-	                               problem);
+	errcode_t error =
+		sources_scan(reading->sources, reading->source_count, &reading->layering, &options, pool, ret, problem);
 
 	unpacked_budget_release(&unpacked);
 	return error;

@@ -7,7 +7,7 @@
 
 /* How sources are laid over each other. */
 struct source_layering {
-	enum whiteout_form whiteouts; /* of directories and archives; the layers of OCI images have their own */
+	enum whiteout_form whiteouts;  /* of directories and archives; the layers of OCI images have their own */
 	enum whiteout_keeping keeping; /* see source/layers/merge.h */
 };
 

@@ -80,11 +80,11 @@ struct tree_node {
 	bool has_lost_xattr : 1; /* the source has an xattr that tree_xattr_is_kept() refuses */
 	bool is_casefolded : 1;  /* a directory whose names the source compares without case */
 	/* A tree that is laid over something else, which is not in it (source/layers/merge.h): */
-	bool is_whiteout : 1;    /* not a file, but removes what has its name there; a device without number */
-	bool is_opaque : 1;      /* a directory that hides all that lies in it there */
-	uint16_t mode;           /* type and permissions, S_IF* */
-	uint32_t parent;         /* the root's parent is the root */
-	uint32_t first_child;    /* directories: children are nodes first_child .. first_child+child_count-1 */
+	bool is_whiteout : 1; /* not a file, but removes what has its name there; a device without number */
+	bool is_opaque : 1;   /* a directory that hides all that lies in it there */
+	uint16_t mode;        /* type and permissions, S_IF* */
+	uint32_t parent;      /* the root's parent is the root */
+	uint32_t first_child; /* directories: children are nodes first_child .. first_child+child_count-1 */
 	uint32_t child_count;
 	uint32_t link_to; /* a hard link: the first node of the same file; any other node: itself */
 	/*

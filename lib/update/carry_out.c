@@ -90,7 +90,8 @@ static uint64_t larger_size(const struct volume *volume, struct update_lack lack
 	uint64_t overhead = volume->inode_table_blocks + 4u;
 	uint64_t blocks = geometry->end_block + lack.blocks + (lack.blocks >> 6) + 16;
 	uint64_t groups = (blocks - geometry->first_block + each - 1) / each;
-	uint64_t wanted = geometry->groups + (lack.inodes + geometry->inodes_per_group - 1) / geometry->inodes_per_group;
+	uint64_t wanted =
+		geometry->groups + (lack.inodes + geometry->inodes_per_group - 1) / geometry->inodes_per_group;
 
 	if (wanted > groups) {
 		groups = wanted;
@@ -167,7 +168,8 @@ static errcode_t refuse_growth(const struct carrying *carrying, struct update_la
 	const struct volume *volume = &carrying->target->volume;
 
 	return problem_set_reason(carrying->problem, ENOSPC, carrying->options.image, "cannot update",
-	                          "it lacks %" PRIu64 " blocks of %u bytes and %" PRIu64 " inodes: make it larger first "
+	                          "it lacks %" PRIu64 " blocks of %u bytes and %" PRIu64
+	                          " inodes: make it larger first "
 	                          "(resize2fs -z UNDO-FILE %s)",
 	                          lack.blocks, volume->format.block_bytes, lack.inodes, carrying->options.image);
 }

@@ -10,6 +10,7 @@ update_sources := \
 	lib/update/build/xattr_list.c \
 	lib/update/carry_out.c \
 	lib/update/compare/compare.c \
+	lib/update/compare/comparison.c \
 	lib/update/compare/decide.c \
 	lib/update/compare/find.c \
 	lib/update/compare/inode_map.c \

@@ -29,9 +29,8 @@ static errcode_t make_empty_tree(struct tree **ret)
 	}
 	if (!error) {
 		tree->node_count = 1;
-		tree->nodes[TREE_ROOT] = (struct tree_node){
-			.name = "", .is_implied = true, .mode = S_IFDIR | 0755, .links = 2
-		};
+		tree->nodes[TREE_ROOT] =
+			(struct tree_node){ .name = "", .is_implied = true, .mode = S_IFDIR | 0755, .links = 2 };
 		error = xattr_table_finish(table, tree);
 	}
 	xattr_table_destroy(table);

@@ -77,8 +77,7 @@ static void remove_all(const char *path)
 /* The time does not depend on when this runs. */
 static void set_time(const char *path)
 {
-	const struct timespec time = { FIRST_SECOND + (time_t)random_below(SECONDS),
-		                       (long)random_below(1000000000) };
+	const struct timespec time = { FIRST_SECOND + (time_t)random_below(SECONDS), (long)random_below(1000000000) };
 	const struct timespec both[] = { time, time };
 
 	utimensat(AT_FDCWD, path, both, AT_SYMLINK_NOFOLLOW);
@@ -154,7 +153,7 @@ static void make_beside(const char *path)
 {
 	struct stat status;
 	char *name;
-	int bytes = lstat(path, &status) ? 0 :
+	int bytes = lstat(path, &status)    ? 0 :
 	            S_ISDIR(status.st_mode) ? (int)strlen(path) :
 	                                      (int)(strrchr(path, '/') - path);
 

@@ -14,9 +14,9 @@ struct crash_disk {
 };
 
 struct crash_point {
-	size_t end;       /* so many events had begun */
+	size_t end;            /* so many events had begun */
 	unsigned long commits; /* that had returned by then */
-	const char *loss; /* what became of those after the last flush */
+	const char *loss;      /* what became of those after the last flush */
 };
 
 /* Fills in disk->bytes for a random moment. */

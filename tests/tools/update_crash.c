@@ -6,8 +6,8 @@
  * what was written is on the disk, of what came after the last flush all, a part, torn sectors, or a part in another
  * order. After e2fsck's replay the filesystem must be clean, and each file, with its contents and metadata, that of
  * before or that of after the update; with -a (--atomic) all of them are one of these. On each EVERYth disk the same
- * update is made again, and must complete it. A transaction logs about BLOCKS. TWIN is a fault that has to be found: without-flush. Exit status 1:
- * something was wrong.
+ * update is made again, and must complete it. A transaction logs about BLOCKS. TWIN is a fault that has to be found:
+ * without-flush. Exit status 1: something was wrong.
  */
 #include <err.h>
 #include <getopt.h>

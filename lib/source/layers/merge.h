@@ -55,5 +55,5 @@ struct merge_layer {
  * ENOMEM; EOVERFLOW: more than 2^32 nodes; EINVAL: a mark that removes nothing that can be a name; ENOTSUP: a redirect
  * or a file without data (metacopy) of overlayfs, which only a mount of all its layers understands; EINTR.
  */
-MUST_CHECK errcode_t tree_merge(struct merge_layer *layers, uint32_t count, enum whiteout_keeping keeping, struct tree **ret,
-                                struct problem *problem);
+MUST_CHECK errcode_t tree_merge(struct merge_layer *layers, uint32_t count, enum whiteout_keeping keeping,
+                                struct tree **ret, struct problem *problem);

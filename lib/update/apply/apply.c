@@ -14,7 +14,7 @@
 #include "update/apply/sealing.h"
 
 /*
- * What an action logs at most, beside bitmaps and what it releases: three inodes (its own, that of what it replaces,
+ * The most that an action logs, beside bitmaps and releases: three inodes (its own, that of what it replaces,
  * the directory's), an xattr block that is shared, and blocks of a directory whose leaf and index are split.
  */
 #define MOST_LOGGED_BLOCKS 14u
@@ -30,8 +30,8 @@ errcode_t applying_problem(const struct applying *applying, const struct update_
 
 	if (!error)
 		return 0;
-	return problem_set_reason(applying->problem, error, applying->options->image, what, "%s: %s",
-	                          path ? path : "?", error_message(error));
+	return problem_set_reason(applying->problem, error, applying->options->image, what, "%s: %s", path ? path : "?",
+	                          error_message(error));
 }
 
 static void clear_batch(struct applying *applying)
@@ -141,7 +141,8 @@ static errcode_t begin(const struct applying *applying)
 {
 	errcode_t error = ext2mb_transaction_begin(applying->filesystem->fs);
 
-	return error ? problem_set(applying->problem, error, applying->options->image, "cannot begin a transaction") : 0;
+	return error ? problem_set(applying->problem, error, applying->options->image, "cannot begin a transaction") :
+	               0;
 }
 
 /* Where space has run out, what has been freed comes back with the next commit. */

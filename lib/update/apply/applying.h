@@ -39,7 +39,7 @@ struct placed_inode {
 	uint64_t xattr_block;
 	bool has_old_inline; /* data in the inode, which stay; so xattrs do not go there */
 	struct xattr_layout layout;
-	uint8_t *xattr_area; /* owned; NULL: there is none in the inode */
+	uint8_t *xattr_area;         /* owned; NULL: there is none in the inode */
 	struct placed_value *values; /* owned */
 	uint32_t value_count;
 	uint32_t flags;       /* of the file, once they are known */
@@ -59,8 +59,8 @@ struct applying {
 	struct update_filesystem *filesystem;
 	const struct ondisk_format *format; /* of the filesystem */
 
-	/* Of the batch: */
-	bool is_sealing; /* inodes and directories have been changed */
+	/* The batch has these: */
+	bool is_sealing;             /* inodes and directories have been changed */
 	struct placed_inode *placed; /* ascending by their actions */
 	size_t placed_count, placed_capacity;
 	struct inode_map numbers; /* by directory's inode: the number of its open_directory, and 1 */

@@ -150,8 +150,8 @@ static uint64_t written_bytes(const struct applying *applying, const struct plac
 
 static errcode_t add_job(struct copying *copying, struct copy_job job)
 {
-	errcode_t error = vector_reserve(&copying->jobs, &copying->job_capacity, copying->job_count + 1,
-	                                 sizeof(*copying->jobs));
+	errcode_t error =
+		vector_reserve(&copying->jobs, &copying->job_capacity, copying->job_count + 1, sizeof(*copying->jobs));
 
 	if (!error)
 		copying->jobs[copying->job_count++] = job;
@@ -197,8 +197,7 @@ static errcode_t list_jobs(struct copying *copying)
 		cost_bytes = 0;
 	}
 	if (!error && cost_bytes)
-		error = add_job(copying,
-		                (struct copy_job){ .first = first, .end = (uint32_t)applying->placed_count });
+		error = add_job(copying, (struct copy_job){ .first = first, .end = (uint32_t)applying->placed_count });
 	return error;
 }
 

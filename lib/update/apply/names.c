@@ -51,7 +51,8 @@ static errcode_t add_map_block(struct map_scan *scan, uint64_t block)
 	return error;
 }
 
-static errcode_t allocate(void *context, uint32_t logical, uint64_t goal, uint32_t count, uint64_t *start, uint32_t *got)
+static errcode_t allocate(void *context, uint32_t logical, uint64_t goal, uint32_t count, uint64_t *start,
+                          uint32_t *got)
 {
 	struct open_directory *directory = context;
 	struct update_filesystem *filesystem = directory->applying->filesystem;
@@ -97,10 +98,10 @@ static errcode_t read_inline(const struct applying *applying, const uint8_t *raw
 static errcode_t open_editor(struct open_directory *directory, const uint8_t *raw, const struct inode_decoded *inode)
 {
 	struct applying *applying = directory->applying;
-	struct directory_scan scan = { .scan = { .access = applying_access(applying),
-		                                 .extent = add_extent,
-		                                 .map_block = add_map_block },
-		                       .directory = directory };
+	struct directory_scan scan = {
+		.scan = { .access = applying_access(applying), .extent = add_extent, .map_block = add_map_block },
+		.directory = directory
+	};
 	SCOPE_FREE uint8_t *data = malloc(INODE_ROOT_BYTES + (size_t)applying->format->inode_bytes);
 	struct directory_editor_options options = {
 		.sink = applying_sink(applying),
@@ -239,8 +240,8 @@ static uint64_t extent_clusters(const struct ondisk_format *format, const struct
 	for (size_t i = 0; i < count; i++) {
 		uint64_t first = extents[i].physical >> format->cluster_bits;
 		uint64_t last = (extents[i].physical + extents[i].count - 1) >> format->cluster_bits;
-		bool is_shared = i && (extents[i - 1].physical + extents[i - 1].count - 1) >> format->cluster_bits ==
-		                              first;
+		bool is_shared =
+			i && (extents[i - 1].physical + extents[i - 1].count - 1) >> format->cluster_bits == first;
 
 		clusters += last - first + 1 - is_shared;
 	}

@@ -180,8 +180,8 @@ static errcode_t write_xattrs(struct applying *applying, const struct placed_ino
 		list.list[placed->values[i].of].value_hash = placed->values[i].hash;
 	}
 	bytes = malloc(applying->format->block_bytes);
-	error = bytes ? xattr_encode_block(applying->format, list.list, list.count, &list.layout, placed->xattr_block, 1,
-	                                   bytes) :
+	error = bytes ? xattr_encode_block(applying->format, list.list, list.count, &list.layout, placed->xattr_block,
+	                                   1, bytes) :
 	                ENOMEM;
 	return error ? error : sink_write(applying_sink(applying), placed->xattr_block, 1, bytes);
 }

@@ -7,7 +7,7 @@
 /* With one link; a directory has no entries yet. directory: the inode of its parent. */
 MUST_CHECK errcode_t new_inode_write(struct applying *applying, const struct placed_inode *placed, uint32_t directory);
 
-/* What the inode owned goes free; its number and its links stay. */
+/* All that the inode owned goes free; its number and its links stay. */
 MUST_CHECK errcode_t new_inode_replace(struct applying *applying, const struct placed_inode *placed);
 
 /* placed: of its xattrs; NULL: they stay. */

@@ -242,8 +242,7 @@ static errcode_t take_inline(struct placing *placing)
 {
 	struct placed_inode *placed = placing->placed;
 
-	placed->inline_bytes =
-		S_ISDIR(placing->node->mode) ? INODE_ROOT_BYTES : (uint32_t)placing->node->size_bytes;
+	placed->inline_bytes = S_ISDIR(placing->node->mode) ? INODE_ROOT_BYTES : (uint32_t)placing->node->size_bytes;
 	placed->inline_data = calloc(1, placing->format->inode_bytes);
 	if (placed->xattr_area)
 		return placed->inline_data ? 0 : ENOMEM;
@@ -338,8 +337,8 @@ static void give_back_extents(struct placing *placing, const struct extent_list 
 static void give_back_clusters(struct placing *placing, const uint64_t *blocks, uint32_t count)
 {
 	for (uint32_t i = 0; i < count && blocks[i]; i++) {
-		errcode_t error =
-			ext2mb_free(placing->filesystem->worker, blocks[i], UINT64_C(1) << placing->format->cluster_bits);
+		errcode_t error = ext2mb_free(placing->filesystem->worker, blocks[i],
+		                              UINT64_C(1) << placing->format->cluster_bits);
 
 		(void)error;
 	}

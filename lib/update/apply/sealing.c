@@ -48,7 +48,7 @@ static errcode_t drop_link(struct applying *applying, uint32_t ino)
 	return inode_store_change(applying_access(applying), ino, &inode);
 }
 
-/* What has lost its name. A directory is empty by now. */
+/* An inode has lost a name. A directory is empty by now. */
 static errcode_t drop(struct applying *applying, uint32_t directory, uint32_t ino, bool is_directory)
 {
 	if (!is_directory)
@@ -132,9 +132,9 @@ errcode_t seal_action(struct applying *applying, const struct update_action *act
 	case UPDATE_LINK:
 		return link_name(applying, action);
 	case UPDATE_REPLACE:
-			return new_inode_replace(applying, placed);
+		return new_inode_replace(applying, placed);
 	case UPDATE_METADATA:
-			return new_inode_change(applying, action, placed);
+		return new_inode_change(applying, action, placed);
 	}
 	return EINVAL;
 }

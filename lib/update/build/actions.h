@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What an update does to its image: a list of actions, in the order in which they take place. After each one the
+ * An update of an image is a list of actions, in the order in which they take place. After each one the
  * filesystem is whole, so a transaction may end after any of them.
  *
  * Removals come first, each directory after what lies in it; then the nodes of the tree, in its order. A file that has
@@ -14,21 +14,22 @@
 enum update_verb {
 	UPDATE_REMOVE,   /* the name goes, and with the last name its inode; a directory is empty by then */
 	UPDATE_CREATE,   /* the node's inode is made, and gets its name; another file that had the name loses it */
-	UPDATE_REPLACE,  /* the inode of the node keeps its number and names, and gets the node's contents and metadata */
+	UPDATE_REPLACE,  /* the inode of the node keeps its number and names, and gets the node's contents and metadata
+	                  */
 	UPDATE_METADATA, /* the inode gets the node's metadata, and keeps its contents */
 	UPDATE_LINK,     /* the name leads to the inode of the node's file; another file that had it loses it */
 };
 
 struct update_action {
 	enum update_verb verb;
-	bool changes_xattrs;     /* UPDATE_METADATA: xattrs are a part of it */
-	bool was_directory;      /* what has the name now is one, empty by then */
-	uint8_t name_bytes;      /* UPDATE_REMOVE: */
-	uint32_t node;           /* of the tree; not for UPDATE_REMOVE */
-	uint32_t parent;         /* UPDATE_REMOVE: the directory's inode */
-	uint32_t ino;            /* what has the name now; 0: nothing has */
-	const char *path;        /* UPDATE_REMOVE: in the image; in update_plan.memory */
-	const char *name;        /* UPDATE_REMOVE: the end of path; UPDATE_CREATE of the root: its name there */
+	bool changes_xattrs; /* UPDATE_METADATA: xattrs are a part of it */
+	bool was_directory;  /* what has the name now is one, empty by then */
+	uint8_t name_bytes;  /* UPDATE_REMOVE: */
+	uint32_t node;       /* of the tree; not for UPDATE_REMOVE */
+	uint32_t parent;     /* UPDATE_REMOVE: the directory's inode */
+	uint32_t ino;        /* what has the name now; 0: nothing has */
+	const char *path;    /* UPDATE_REMOVE: in the image; in update_plan.memory */
+	const char *name;    /* UPDATE_REMOVE: the end of path; UPDATE_CREATE of the root: its name there */
 };
 
 struct update_plan {

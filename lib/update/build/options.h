@@ -42,7 +42,7 @@ struct update_options {
 	struct owner_map *owners;      /* NULL: owners stay the sources' */
 	const char *metadata;          /* NULL: none */
 	struct progress *progress;     /* may be NULL */
-	uint64_t most_logged_blocks;       /* of a transaction; 0: as many as the journal holds. Tests want more of them */
+	uint64_t most_logged_blocks;   /* of a transaction; 0: as many as the journal holds. Tests want more of them */
 	struct struct_io_manager *manager; /* for transactions; NULL: libext2mb's. Tests record what is written */
 };
 

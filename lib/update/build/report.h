@@ -9,7 +9,7 @@ struct update_report {
 	uint64_t data_bytes;                                   /* written as contents of files */
 	uint64_t commits, logged_blocks, direct_blocks;        /* of all transactions */
 	uint64_t grown_bytes;                                  /* by which the filesystem has become larger */
-	uint64_t kept_names; /* of the image, in directories that were read */
+	uint64_t kept_names;                                   /* of the image, in directories that were read */
 	struct warnings warnings;
 	bool skipped_image; /* it lies in its own source */
 };

@@ -17,30 +17,6 @@ static void hear(void *context, const struct image_damage *damage)
 		comparison->damage = damage->what;
 }
 
-static errcode_t tell(const struct comparison *comparison, uint32_t node, const char *what)
-{
-	SCOPE_FREE char *path = update_node_path(comparison->plan, node);
-
-	return problem_set_reason(comparison->problem, EUCLEAN, comparison->options->image, "cannot update",
-	                          "%s: its %s is damaged; run e2fsck first", path ? path : "?", what);
-}
-
-errcode_t comparison_check(struct comparison *comparison, uint32_t node)
-{
-	return comparison->damage ? tell(comparison, node, comparison->damage) : 0;
-}
-
-errcode_t comparison_read_inode(struct comparison *comparison, uint32_t node, uint32_t ino, struct volume_inode *inode)
-{
-	errcode_t error = volume_inode_read(comparison->volume, ino, comparison->raw, inode);
-
-	if (error == ENOMEM)
-		return error;
-	if (error || !inode->view.mode || !inode->view.links)
-		return tell(comparison, node, "inode");
-	return 0;
-}
-
 /* The last name of a path that is not there is made, if its directory is there. */
 static errcode_t find_parent(struct comparison *comparison, const char *into)
 {
@@ -64,7 +40,7 @@ static errcode_t find_parent(struct comparison *comparison, const char *into)
 	return paths_lookup(comparison->volume, directory, damage, &comparison->base_parent);
 }
 
-/* Where the tree's root is in the image. */
+/* Finds the place of the tree's root in the image. */
 static errcode_t find_base(struct comparison *comparison)
 {
 	const struct damage_listener damage = { hear, comparison };

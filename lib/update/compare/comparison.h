@@ -27,8 +27,8 @@ struct comparison {
 
 	struct directory_walker walker;
 	uint64_t map_blocks_read, directory_blocks_read;
-	bool is_open; /* the walker */
-	uint8_t *raw; /* of the inode that is looked at */
+	bool is_open;       /* the walker */
+	uint8_t *raw;       /* of the inode that is looked at */
 	const char *damage; /* the first one that has been met; NULL: none */
 
 	/* Where the tree's root is to be made, if it is not there: */
@@ -36,9 +36,9 @@ struct comparison {
 	const char *base_name; /* in options->into */
 	uint8_t base_name_bytes;
 
-	uint32_t *found;          /* by node: what has its name in the image now; 0: nothing has */
-	uint64_t *has_same_bytes; /* by node, a bit each; NULL: nothing has been compared */
-	uint64_t *claimed;        /* by inode, a bit each: the image's file of a node */
+	uint32_t *found;              /* by node: what has its name in the image now; 0: nothing has */
+	uint64_t *has_same_bytes;     /* by node, a bit each; NULL: nothing has been compared */
+	uint64_t *claimed;            /* by inode, a bit each: the image's file of a node */
 	struct inode_map directories; /* an enum directory_fate each */
 
 	struct update_action *removals;
@@ -62,7 +62,8 @@ MUST_CHECK errcode_t comparison_remove(struct comparison *comparison, uint32_t n
 /* Removes all names in what has the node's name, a directory, which itself stays. */
 MUST_CHECK errcode_t comparison_remove_below(struct comparison *comparison, uint32_t node);
 
-/* Directories that the user wants removed, but the tree has, lose all else that is in them; before comparison_find(). */
+/* Directories that the user wants removed, but the tree has, lose all else that is in them; before comparison_find().
+ */
 MUST_CHECK errcode_t comparison_mark_paths(struct comparison *comparison);
 
 /* Removes the paths that the user named, unless they are gone. */

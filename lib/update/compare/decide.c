@@ -90,8 +90,8 @@ static errcode_t choose_inode(const struct deciding *deciding, uint32_t node, co
 }
 
 /* What is to be done with that inode; UPDATE_CREATE: it does not stay, UPDATE_LINK: nothing. */
-static errcode_t choose_verb(struct deciding *deciding, uint32_t node, const struct volume_inode *inode,
-                             uint32_t names, struct update_action *action)
+static errcode_t choose_verb(struct deciding *deciding, uint32_t node, const struct volume_inode *inode, uint32_t names,
+                             struct update_action *action)
 {
 	struct comparison *comparison = deciding->comparison;
 	bool has_same_bytes = comparison->has_same_bytes && bits_test(comparison->has_same_bytes, node) &&
@@ -107,8 +107,7 @@ static errcode_t choose_verb(struct deciding *deciding, uint32_t node, const str
 	if (sameness == SAME)
 		action->verb = UPDATE_LINK;
 	/* Another name of the file keeps what it has; and names of the file say its type. */
-	else if (inode->view.links != names ||
-	         (inode->view.mode ^ comparison->plan->tree->nodes[node].mode) & S_IFMT)
+	else if (inode->view.links != names || (inode->view.mode ^ comparison->plan->tree->nodes[node].mode) & S_IFMT)
 		action->verb = UPDATE_CREATE;
 	else
 		action->verb = sameness == SAME_NOTHING ? UPDATE_REPLACE : UPDATE_METADATA;
@@ -164,13 +163,13 @@ static errcode_t decide_directory(struct deciding *deciding, uint32_t number)
 	enum sameness sameness = SAME;
 
 	if (!comparison->plan->inos[number])
-		return update_plan_add(comparison->plan, &(const struct update_action){
-								 .verb = UPDATE_CREATE,
-								 .node = number,
-								 .ino = comparison->found[number],
-								 .parent = comparison->base_parent,
-								 .name = number ? NULL : comparison->base_name,
-								 .name_bytes = comparison->base_name_bytes });
+		return update_plan_add(comparison->plan,
+		                       &(const struct update_action){ .verb = UPDATE_CREATE,
+		                                                      .node = number,
+		                                                      .ino = comparison->found[number],
+		                                                      .parent = comparison->base_parent,
+		                                                      .name = number ? NULL : comparison->base_name,
+		                                                      .name_bytes = comparison->base_name_bytes });
 	errcode_t error = comparison_read_inode(comparison, number, comparison->found[number], &inode);
 
 	if (!error && !node->is_implied)
@@ -180,13 +179,13 @@ static errcode_t decide_directory(struct deciding *deciding, uint32_t number)
 	if (error)
 		return error;
 	comparison->plan->unchanged += sameness == SAME;
-	return sameness == SAME ? 0 :
-	                          update_plan_add(comparison->plan,
-	                                          &(const struct update_action){
-							  .verb = UPDATE_METADATA,
-							  .changes_xattrs = sameness == SAME_BUT_XATTRS,
-							  .node = number,
-							  .ino = inode.ino });
+	return sameness == SAME ?
+	               0 :
+	               update_plan_add(comparison->plan,
+	                               &(const struct update_action){ .verb = UPDATE_METADATA,
+	                                                              .changes_xattrs = sameness == SAME_BUT_XATTRS,
+	                                                              .node = number,
+	                                                              .ino = inode.ino });
 }
 
 static errcode_t decide_node(struct deciding *deciding, uint32_t number)

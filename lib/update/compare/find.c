@@ -28,8 +28,8 @@ struct other_name {
 struct finding {
 	struct comparison *comparison;
 	uint32_t node;
-	bool lists_others;           /* they are to be removed */
-	struct folded_name *folded;  /* sorted by hash; NULL: the directory heeds case */
+	bool lists_others;          /* they are to be removed */
+	struct folded_name *folded; /* sorted by hash; NULL: the directory heeds case */
 	uint32_t folded_count;
 	struct other_name *others;
 	size_t other_count, other_capacity;
@@ -132,8 +132,8 @@ static errcode_t remove_others(struct finding *finding)
 	errcode_t error = 0;
 
 	for (size_t i = 0; !error && i < finding->other_count; i++)
-		error = comparison_remove(comparison, finding->node, finding->node, finding->others[i].name, finding->others[i].name_bytes,
-		                          finding->others[i].ino);
+		error = comparison_remove(comparison, finding->node, finding->node, finding->others[i].name,
+		                          finding->others[i].name_bytes, finding->others[i].ino);
 	return error;
 }
 

@@ -20,7 +20,7 @@ struct listing {
 static errcode_t add_removal(struct comparison *comparison, uint32_t directory, const char *path, const char *name,
                              uint8_t name_bytes, uint32_t ino)
 {
-	/* Of the root only the slash is wanted. */
+	/* The root is nothing but the slash. */
 	size_t path_bytes = strcmp(path, "/") ? strlen(path) : 0;
 	SCOPE_FREE char *whole = malloc(path_bytes + name_bytes + 2);
 
@@ -106,8 +106,8 @@ errcode_t comparison_remove(struct comparison *comparison, uint32_t node, uint32
 {
 	SCOPE_FREE char *path = update_node_path(comparison->plan, directory);
 	size_t from = comparison->removal_count;
-	errcode_t error = path ? add_removal(comparison, comparison->found[directory], path, name, name_bytes, ino) :
-	                         ENOMEM;
+	errcode_t error =
+		path ? add_removal(comparison, comparison->found[directory], path, name, name_bytes, ino) : ENOMEM;
 
 	return error ? error : complete(comparison, node, from);
 }
@@ -151,9 +151,8 @@ static const char *path_below(const char *path, const char *directory)
 
 	if (!bytes)
 		return path;
-	return !strncmp(path, directory, bytes) && (!path[bytes] || path[bytes] == '/') ?
-	               path + bytes + !!path[bytes] :
-	               NULL;
+	return !strncmp(path, directory, bytes) && (!path[bytes] || path[bytes] == '/') ? path + bytes + !!path[bytes] :
+	                                                                                  NULL;
 }
 
 /* The name in its directory, which comparison->directories may say is emptied anyway. */
@@ -176,7 +175,8 @@ static errcode_t remove_path(struct comparison *comparison, char *path)
 	if (error)
 		return error;
 	if (ino < comparison->volume->geometry.first_inode)
-		return problem_set_reason(comparison->problem, EINVAL, path, "cannot remove", "it is the filesystem's own");
+		return problem_set_reason(comparison->problem, EINVAL, path, "cannot remove",
+		                          "it is the filesystem's own");
 	const uint32_t *fate = inode_map_find(&comparison->directories, directory);
 
 	if (fate && *fate != DIRECTORY_KEPT)

@@ -58,9 +58,9 @@ static errcode_t compare_one(void *context, unsigned int worker, size_t index, s
 	struct byte_worker *own = &all->workers[worker];
 	uint32_t node = all->nodes[index];
 	struct volume_inode inode;
-	errcode_t error = interrupt_pending() ? EINTR :
-	                                        volume_inode_read(comparison->volume, comparison->found[node],
-	                                                          own->raw, &inode);
+	errcode_t error = interrupt_pending() ?
+	                          EINTR :
+	                          volume_inode_read(comparison->volume, comparison->found[node], own->raw, &inode);
 
 	if (!error)
 		error = sameness_of_bytes(&own->walker, own->reader, comparison->plan->tree, node, &inode,

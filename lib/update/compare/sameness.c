@@ -54,8 +54,8 @@ static bool has_same_mtime(const struct sameness_judge *judge, const struct tree
 	struct tree_time mtime = { node->mtime_seconds, node->mtime_nanoseconds, true };
 
 	mtime = update_time(judge->options, mtime);
-	struct inode_time stored = inode_stored_time(&judge->volume->format,
-	                                             (struct inode_time){ mtime.seconds, mtime.nanoseconds });
+	struct inode_time stored =
+		inode_stored_time(&judge->volume->format, (struct inode_time){ mtime.seconds, mtime.nanoseconds });
 	const struct inode_time *there = &inode->all.value.mtime;
 
 	return stored.seconds == there->seconds && stored.nanoseconds == there->nanoseconds;
@@ -69,8 +69,7 @@ static bool has_same_attributes(const struct sameness_judge *judge, const struct
 	uint32_t project = tree_detail(judge->tree, node)->project;
 
 	return node->mode == value->mode && node->uid == value->uid && node->gid == value->gid &&
-	       has_same_mtime(judge, node, inode) &&
-	       (!node->has_flags || !((node->flags ^ value->flags) & kept)) &&
+	       has_same_mtime(judge, node, inode) && (!node->has_flags || !((node->flags ^ value->flags) & kept)) &&
 	       (!judge->volume->format.project || !project || project == value->project);
 }
 

@@ -13,7 +13,7 @@ enum sameness {
 	SAME,
 	SAME_CONTENTS,   /* only owner, mode, times, flags or project differ */
 	SAME_BUT_XATTRS, /* and xattrs do */
-	SAME_NOTHING,  /* or it has not been found out */
+	SAME_NOTHING,    /* or it has not been found out */
 };
 
 /* One thread's. */
@@ -34,8 +34,8 @@ MUST_CHECK errcode_t sameness_judge(struct sameness_judge *judge, uint32_t node,
                                     bool has_same_bytes, enum sameness *sameness);
 
 /* Compares the contents of a regular file with those of an inode of equal size. */
-MUST_CHECK errcode_t sameness_of_bytes(struct map_walker *walker, struct content_reader *reader, const struct tree *tree,
-                                       uint32_t node, const struct volume_inode *inode, bool *is_same,
-                                       struct problem *problem);
+MUST_CHECK errcode_t sameness_of_bytes(struct map_walker *walker, struct content_reader *reader,
+                                       const struct tree *tree, uint32_t node, const struct volume_inode *inode,
+                                       bool *is_same, struct problem *problem);
 
 void sameness_end(struct sameness_judge *judge);

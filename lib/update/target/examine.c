@@ -46,9 +46,10 @@ static errcode_t check_features(const struct update_options *options, const stru
 		return refuse(options, EXT2_ET_RO_UNSUPP_FEATURE,
 		              "it is marked as read-only (tune2fs -O ^read-only takes the mark away)", problem);
 	if (super->s_feature_ro_compat & ~(uint32_t)KNOWN_RO_COMPAT)
-		return problem_set_reason(problem, EXT2_ET_RO_UNSUPP_FEATURE, options->image, ACTION,
-		                          "it has features that this program does not know (read-only compatible: 0x%x)",
-		                          super->s_feature_ro_compat & ~(uint32_t)KNOWN_RO_COMPAT);
+		return problem_set_reason(
+			problem, EXT2_ET_RO_UNSUPP_FEATURE, options->image, ACTION,
+			"it has features that this program does not know (read-only compatible: 0x%x)",
+			super->s_feature_ro_compat & ~(uint32_t)KNOWN_RO_COMPAT);
 	if (super->s_journal_dev && !super->s_journal_inum)
 		return refuse(options, EXT2_ET_UNSUPP_FEATURE, "its journal is on another device", problem);
 	return 0;
@@ -61,7 +62,8 @@ static errcode_t check_state(const struct update_options *options, const struct 
 	bool is_clean = super->s_state & EXT2_VALID_FS || (target->has_journal && target->volume.needs_recovery);
 
 	if (super->s_state & EXT2_ERROR_FS || !is_clean)
-		return refuse(options, EUCLEAN, "it is marked as damaged, or was not unmounted: run e2fsck first", problem);
+		return refuse(options, EUCLEAN, "it is marked as damaged, or was not unmounted: run e2fsck first",
+		              problem);
 	return 0;
 }
 
@@ -96,10 +98,11 @@ static errcode_t check_verity(const struct update_options *options, const struct
 
 	if (pread(volume->descriptor, bytes, sizeof(bytes), (off_t)end) == (ssize_t)sizeof(bytes) &&
 	    !memcmp(bytes, VERITY_MAGIC, sizeof(bytes)))
-		return refuse(options, EPERM,
-		              "a hash tree of dm-verity follows the filesystem, which an update would make stale: cut it "
-		              "off, and make it anew afterwards",
-		              problem);
+		return refuse(
+			options, EPERM,
+			"a hash tree of dm-verity follows the filesystem, which an update would make stale: cut it "
+			"off, and make it anew afterwards",
+			problem);
 	return 0;
 }
 
@@ -113,8 +116,7 @@ static errcode_t check_use(const struct update_options *options, struct update_t
 	if (fstat(target->volume.descriptor, &status))
 		return problem_set(problem, errno, options->image, ACTION);
 	target->is_device = S_ISBLK(status.st_mode);
-	SCOPE_CLOSE int descriptor =
-		open(options->image, O_RDONLY | O_CLOEXEC | (target->is_device ? O_EXCL : 0));
+	SCOPE_CLOSE int descriptor = open(options->image, O_RDONLY | O_CLOEXEC | (target->is_device ? O_EXCL : 0));
 
 	if (descriptor < 0)
 		return errno == EBUSY ? refuse(options, EBUSY, "it is in use", problem) :

@@ -26,9 +26,9 @@ static errcode_t open_handle(const struct update_options *options, const char *p
                              struct update_filesystem *filesystem)
 {
 	const int flags = EXT2_FLAG_RW | EXT2_FLAG_64BITS | EXT2_FLAG_THREADS;
-	io_manager manager =
-		options->manager ? options->manager :
-				   ext2mb_transaction_io_manager(options->makes_new_file ? EXT2MB_NO_JOURNAL : 0);
+	io_manager manager = options->manager ?
+	                             options->manager :
+	                             ext2mb_transaction_io_manager(options->makes_new_file ? EXT2MB_NO_JOURNAL : 0);
 	char offset[32];
 
 	snprintf(offset, sizeof(offset), "offset=%" PRIu64, options->offset_bytes);
@@ -99,7 +99,8 @@ void update_filesystem_touch_blocks(struct update_filesystem *filesystem, uint64
 {
 	const struct geometry *geometry = &filesystem->volume.geometry;
 	uint64_t each = (uint64_t)geometry->clusters_per_group << geometry->cluster_bits;
-	uint64_t first = (block - geometry->first_block) / each, last = (block + count - 1 - geometry->first_block) / each;
+	uint64_t first = (block - geometry->first_block) / each,
+		 last = (block + count - 1 - geometry->first_block) / each;
 
 	for (uint64_t group = first; group <= last; group++)
 		touch_group(filesystem, (uint32_t)group);
@@ -128,8 +129,8 @@ static errcode_t free_blocks(struct block_access *access, uint64_t block, uint64
 static errcode_t open_access(struct update_filesystem *filesystem)
 {
 	transaction_sink_init(&filesystem->sink, filesystem->fs);
-	errcode_t error = sink_access_open(&filesystem->access, &filesystem->sink.sink, &filesystem->volume,
-	                                   filesystem->worker);
+	errcode_t error =
+		sink_access_open(&filesystem->access, &filesystem->sink.sink, &filesystem->volume, filesystem->worker);
 
 	if (error)
 		return error;
@@ -192,8 +193,9 @@ uint64_t update_filesystem_log_room(const struct update_filesystem *filesystem)
 
 	/* Without a journal any number of blocks may wait; they are in memory. */
 	room = room ? room : MOST_WITHOUT_JOURNAL;
-	return filesystem->most_logged_blocks && filesystem->most_logged_blocks < room ? filesystem->most_logged_blocks :
-	                                                                                 room;
+	return filesystem->most_logged_blocks && filesystem->most_logged_blocks < room ?
+	               filesystem->most_logged_blocks :
+	               room;
 }
 
 errcode_t update_filesystem_take(struct update_filesystem *filesystem, uint64_t goal, uint64_t count,
@@ -215,7 +217,8 @@ void update_filesystem_note(struct update_filesystem *filesystem, bool has_xattr
 {
 	struct ext2_super_block *super = filesystem->fs->super;
 
-	if ((has_xattrs && !ext2fs_has_feature_xattr(super)) || (has_large_files && !ext2fs_has_feature_large_file(super)))
+	if ((has_xattrs && !ext2fs_has_feature_xattr(super)) ||
+	    (has_large_files && !ext2fs_has_feature_large_file(super)))
 		ext2fs_mark_super_dirty(filesystem->fs);
 	if (has_xattrs)
 		ext2fs_set_feature_xattr(super);
@@ -225,8 +228,8 @@ void update_filesystem_note(struct update_filesystem *filesystem, bool has_xattr
 
 errcode_t update_filesystem_commit(struct update_filesystem *filesystem)
 {
-	errcode_t error = quota_changes_apply(&filesystem->quota, &filesystem->access.access, filesystem->quota_inodes,
-	                                      NULL);
+	errcode_t error =
+		quota_changes_apply(&filesystem->quota, &filesystem->access.access, filesystem->quota_inodes, NULL);
 
 	if (!error)
 		error = ext2mb_transaction_commit(filesystem->fs);

@@ -19,8 +19,8 @@ struct update_filesystem {
 	struct ext2mb *mb;
 	struct ext2mb_worker *worker;
 	uint64_t most_logged_blocks; /* the user's; 0: any number */
-	struct volume volume; /* read after a replay, before the first change */
-	bool is_open;         /* the volume; and */
+	struct volume volume;        /* read after a replay, before the first change */
+	bool is_open;                /* the volume; and */
 	bool has_access;
 	struct transaction_sink sink;
 	struct sink_access access;

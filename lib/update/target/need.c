@@ -58,7 +58,7 @@ static void take(struct update_balance *balance, uint64_t count)
 		balance->peak = balance->taken - balance->freed;
 }
 
-/* What an inode gives back with its last name. */
+/* An inode gives back its blocks with its last name. */
 static errcode_t count_freed(const struct volume *volume, uint32_t ino, bool keeps_inode, uint8_t *raw,
                              struct update_need *need)
 {

@@ -5,7 +5,7 @@
 #include "image/volume.h"
 #include "update/build/actions.h"
 
-/* Of blocks or of inodes. What is freed can be taken again after a commit. */
+/* A balance of blocks, or of inodes. Those that are freed can be taken again after a commit. */
 struct update_balance {
 	uint64_t taken, freed; /* altogether, blocks at most about */
 	uint64_t peak;         /* the most that is taken at a time, and not freed before */
@@ -20,8 +20,8 @@ MUST_CHECK errcode_t update_need_count(const struct update_plan *plan, const str
                                        struct update_need *need);
 
 /*
- * How many blocks and inodes the filesystem lacks for it, with free_blocks that are to be free afterwards; both 0: none.
- * at_once: what is freed cannot be used again, since all of it is one transaction.
+ * How many blocks and inodes the filesystem lacks for it, with free_blocks that are to be free afterwards; both 0:
+ * none. at_once: what is freed cannot be used again, since all of it is one transaction.
  */
 struct update_lack {
 	uint64_t blocks, inodes;

@@ -19,7 +19,7 @@
 #define PIECE_BYTES (1u << 20)
 #define MOST_AT_ONCE ((size_t)1 << 30)
 
-/* Where the kernel does not copy between these files, this does. */
+/* For files between which the kernel does not copy. */
 static errcode_t copy_by_reading(int from, int to, off_t at, off_t end)
 {
 	SCOPE_FREE char *bytes = malloc(PIECE_BYTES);
@@ -41,7 +41,8 @@ static errcode_t copy_segment(int from, int to, off_t at, off_t end)
 	while (at < end) {
 		off_t source = at, target = at;
 		size_t left = (size_t)(end - at);
-		ssize_t copied = copy_file_range(from, &source, to, &target, left < MOST_AT_ONCE ? left : MOST_AT_ONCE, 0);
+		ssize_t copied =
+			copy_file_range(from, &source, to, &target, left < MOST_AT_ONCE ? left : MOST_AT_ONCE, 0);
 
 		if (copied <= 0)
 			return copy_by_reading(from, to, at, end);
@@ -79,9 +80,8 @@ static errcode_t copy_data(int from, int to)
 
 errcode_t working_copy_make(const struct update_options *options, struct working_copy *copy, struct problem *problem)
 {
-	*copy = (struct working_copy){ .output = { .path = options->image,
-		                                   .descriptor = -1,
-		                                   .direct_descriptor = -1 } };
+	*copy = (struct working_copy){ .output = {
+					       .path = options->image, .descriptor = -1, .direct_descriptor = -1 } };
 	errcode_t error = output_examine(&copy->output, problem);
 
 	if (!error && copy->output.is_device)
