@@ -14,6 +14,7 @@ update_sources := \
 	lib/update/compare/decide.c \
 	lib/update/compare/find.c \
 	lib/update/compare/inode_map.c \
+	lib/update/compare/linked_files.c \
 	lib/update/compare/removals.c \
 	lib/update/compare/same_bytes.c \
 	lib/update/compare/sameness.c \

@@ -9,6 +9,7 @@
 #include "tree/xattr_table.h"
 #include "update/carry_out.h"
 #include "update/compare/compare.h"
+#include "update/compare/linked_files.h"
 #include "update/target/examine.h"
 
 void update_report_clear(struct update_report *report)
@@ -40,9 +41,13 @@ static errcode_t make_empty_tree(struct tree **ret)
 	return error;
 }
 
-static errcode_t read_sources(const struct update_options *options, const struct volume *volume, struct pool *pool,
-                              struct update_report *report, struct tree **ret, struct problem *problem)
+static errcode_t read_sources(const struct update_options *options, const struct volume *volume, const char *base,
+                              struct pool *pool, struct update_report *report, struct tree **ret,
+                              struct problem *problem)
 {
+	struct linked_files linked;
+	struct source_layering layering = options->layering;
+
 	const struct scan_options scan = {
 		.skipped = &report->skipped_image,
 		.exclude = options->exclude,
@@ -53,10 +58,12 @@ static errcode_t read_sources(const struct update_options *options, const struct
 		.warnings = &report->warnings,
 		.progress = options->progress,
 	};
+	layering.base = &linked.functions;
+	linked_files_init(&linked, volume, base);
 	const struct source_reading reading = {
 		.sources = options->sources,
 		.source_count = options->source_count,
-		.layering = options->layering,
+		.layering = layering,
 		.image = options->image,
 		.scan = &scan,
 		.limits = options->limits,
@@ -140,7 +147,7 @@ static errcode_t update_with(const struct update_options *options, struct pool *
 		update_plan_free(&plan);
 		return error;
 	}
-	error = read_sources(options, &target.volume, pool, report, &plan.tree, problem);
+	error = read_sources(options, &target.volume, plan.base, pool, report, &plan.tree, problem);
 	if (!error)
 		error = compare_with_image(options, &target.volume, pool, &plan, report, problem);
 	if (!error)

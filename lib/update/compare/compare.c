@@ -89,6 +89,7 @@ static void close_comparison(struct comparison *comparison)
 	free(comparison->raw);
 	free(comparison->found);
 	free(comparison->claimed);
+	free(comparison->linked);
 	free(comparison->has_same_bytes);
 	free(comparison->removals);
 	inode_map_free(&comparison->directories);

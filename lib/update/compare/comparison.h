@@ -38,6 +38,7 @@ struct comparison {
 
 	uint32_t *found;              /* by node: what has its name in the image now; 0: nothing has */
 	uint64_t *has_same_bytes;     /* by node, a bit each; NULL: nothing has been compared */
+	uint64_t *linked;             /* by inode, a bit each: files that hard links of sources lead to; NULL: none */
 	uint64_t *claimed;            /* by inode, a bit each: the image's file of a node */
 	struct inode_map directories; /* an enum directory_fate each */
 

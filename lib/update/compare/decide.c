@@ -8,6 +8,7 @@
 #include "support/run/interrupt.h"
 #include "support/vector.h"
 #include "update/compare/comparison.h"
+#include "update/compare/linked_files.h"
 #include "update/compare/sameness.h"
 
 /* A further name of a file. */
@@ -43,9 +44,29 @@ static errcode_t empty_name(struct comparison *comparison, uint32_t node, bool *
 	return *was_directory ? comparison_remove_below(comparison, node) : error;
 }
 
+/* The last name of a file would go before it gets another one. */
+static errcode_t refuse_linked(const struct comparison *comparison, const char *path)
+{
+	return problem_set_reason(
+		comparison->problem, EOPNOTSUPP, path, "cannot update",
+		"a source links to what has this name in the image, and takes the name away: make two "
+		"updates of it");
+}
+
+static bool is_linked(const struct comparison *comparison, uint32_t ino)
+{
+	return comparison->linked && ino && bits_test(comparison->linked, ino);
+}
+
 static errcode_t name_file(struct comparison *comparison, enum update_verb verb, uint32_t node)
 {
 	bool was_directory;
+
+	if (is_linked(comparison, comparison->found[node])) {
+		SCOPE_FREE char *path = update_node_path(comparison->plan, node);
+
+		return refuse_linked(comparison, path);
+	}
 	errcode_t error = empty_name(comparison, node, &was_directory);
 
 	return error ? error : add_action(comparison, verb, node, was_directory);
@@ -114,10 +135,25 @@ static errcode_t choose_verb(struct deciding *deciding, uint32_t node, const str
 	return 0;
 }
 
+/* A file of the image, which gets this name, too. */
+static errcode_t decide_linked(const struct deciding *deciding, uint32_t node, uint32_t ino)
+{
+	struct comparison *comparison = deciding->comparison;
+
+	comparison->plan->inos[node] = ino;
+	if (comparison->found[node] != ino)
+		return name_file(comparison, UPDATE_LINK, node);
+	comparison->plan->unchanged++;
+	return 0;
+}
+
 static errcode_t decide_file(struct deciding *deciding, uint32_t node)
 {
 	struct comparison *comparison = deciding->comparison;
 	struct update_plan *plan = comparison->plan;
+
+	if (linked_inode(plan->tree, node))
+		return decide_linked(deciding, node, linked_inode(plan->tree, node));
 	struct update_action action = { .verb = UPDATE_CREATE, .node = node };
 	struct volume_inode inode = { 0 };
 	uint32_t names = 0;
@@ -227,6 +263,35 @@ static errcode_t list_further(struct deciding *deciding)
 	return error;
 }
 
+/* What has a further name in the tree is nobody's else. */
+static errcode_t claim_linked(struct comparison *comparison)
+{
+	const struct tree *tree = comparison->plan->tree;
+
+	for (uint32_t node = 0; tree->details && node < tree->node_count; node++) {
+		uint32_t ino = linked_inode(tree, node);
+
+		if (!ino)
+			continue;
+		if (!comparison->linked)
+			comparison->linked = calloc(bits_words(comparison->volume->inodes + UINT64_C(1)),
+			                            sizeof(*comparison->linked));
+		if (!comparison->linked)
+			return ENOMEM;
+		bits_set(comparison->linked, ino);
+		bits_set(comparison->claimed, ino);
+	}
+	return 0;
+}
+
+static errcode_t check_removals(const struct comparison *comparison)
+{
+	for (size_t i = 0; comparison->linked && i < comparison->removal_count; i++)
+		if (is_linked(comparison, comparison->removals[i].ino))
+			return refuse_linked(comparison, comparison->removals[i].path);
+	return 0;
+}
+
 errcode_t comparison_decide(struct comparison *comparison)
 {
 	const struct tree *tree = comparison->plan->tree;
@@ -239,8 +304,12 @@ errcode_t comparison_decide(struct comparison *comparison)
 	};
 	errcode_t error = list_further(&deciding);
 
+	if (!error)
+		error = claim_linked(comparison);
 	for (uint32_t node = 0; !error && node < tree->node_count; node++)
 		error = node % 1024 == 0 && interrupt_pending() ? EINTR : decide_node(&deciding, node);
+	if (!error)
+		error = check_removals(comparison);
 	sameness_end(&deciding.judge);
 	free(deciding.further);
 	return error;
