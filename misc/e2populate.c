@@ -21,6 +21,7 @@
 #include "support/text/json.h"
 #include "support/text/units.h"
 #include "support/utf8.h"
+#include "tree/verity.h"
 
 #define SUPERBLOCK_BYTES 1024 /* from the beginning */
 
@@ -148,6 +149,9 @@ static void report_print(const char *image, const struct populate_report *report
 		       (double)report->data_extents / (double)report->regular_files);
 	if (report->flagged_files)
 		printf("%" PRIu64 " files have file flags\n", report->flagged_files);
+	if (report->protected_count)
+		printf("%" PRIu64 " file%s protected by fs-verity\n", report->protected_count,
+		       report->protected_count == 1 ? " is" : "s are");
 	if (report->shared_bytes)
 		printf("%s of data share blocks with the source\n", units_bytes(report->shared_bytes).text);
 	if (report->zero_blocks)
@@ -196,6 +200,26 @@ static void write_sources(struct json *json, const struct populate_report *repor
 	json_close_array(json);
 }
 
+/* Only images that have such files have this key. */
+static void write_protected(struct json *json, const struct populate_report *report)
+{
+	if (!report->protected_count)
+		return;
+	json_open_array(json, "verity");
+	for (uint64_t i = 0; i < report->protected_count; i++) {
+		const struct populate_protected *file = &report->protected_files[i];
+		char digest[TREE_VERITY_TEXT_BYTES];
+
+		tree_verity_text(file->algorithm, file->digest, digest);
+		json_open_row(json, NULL);
+		json_string(json, "path", file->path);
+		json_string(json, "digest", digest);
+		json_unsigned(json, "block_bytes", UINT64_C(1) << file->block_bits);
+		json_close_object(json);
+	}
+	json_close_array(json);
+}
+
 static void write_stages(struct json *json, const double *seconds, unsigned int stages)
 {
 	for (unsigned int stage = 0; stage < stages; stage++)
@@ -222,6 +246,7 @@ static errcode_t report_print_json(const struct populate_options *options, const
 	write_image(&json, options, report);
 	write_content(&json, options, report);
 	write_sources(&json, report);
+	write_protected(&json, report);
 	json_unsigned(&json, "warnings", report->warnings.count);
 	json_boolean(&json, "verified", report->verified);
 	json_boolean(&json, "skipped_image", report->skipped_image);

@@ -16,6 +16,7 @@
 #include "source_limits_option.h"
 #include "support/run/memory.h"
 #include "support/text/units.h"
+#include "verity_options.h"
 
 /* Few sources take more requests at once, and each reader takes memory and file descriptors. */
 #define MOST_READERS 256
@@ -81,22 +82,35 @@ static void add_source(struct command *command, const struct taken_option *optio
 			usage_error("-d %s: standard input can be read only once", argument);
 }
 
-static struct exclude *needed_exclude(struct command *command)
+static struct exclude *needed_patterns(struct exclude **patterns)
 {
-	if (!command->exclude && exclude_create(&command->exclude))
+	if (!*patterns && exclude_create(patterns))
 		exit_without_memory();
-	return command->exclude;
+	return *patterns;
 }
 
 static void add_exclude(struct command *command, const struct taken_option *option)
 {
-	check(command, exclude_add(needed_exclude(command), option->argument, "--exclude", &command->problem),
+	check(command,
+	      exclude_add(needed_patterns(&command->exclude), option->argument, "--exclude", &command->problem),
 	      EXIT_USAGE);
 }
 
 static void add_excludes_from(struct command *command, const struct taken_option *option)
 {
-	check(command, exclude_add_file(needed_exclude(command), option->argument, &command->problem), EXIT_FAILURE);
+	check(command, exclude_add_file(needed_patterns(&command->exclude), option->argument, &command->problem),
+	      EXIT_FAILURE);
+}
+
+static void add_verity(struct command *command, const struct taken_option *option)
+{
+	check(command, exclude_add(needed_patterns(&command->verity), option->argument, "--verity", &command->problem),
+	      EXIT_USAGE);
+}
+
+static void set_verity_option(struct command *command, const struct taken_option *option)
+{
+	verity_option_take(&command->options.verity, option);
 }
 
 static void set_owner_map(struct command *command, const struct taken_option *option)
@@ -374,6 +388,35 @@ static const struct option_row own_rows[] = {
 	  FIELD(casefolded),
 	  .help = "DIRECTORY of the source (/ is all of it) and what is below become\n"
 	          "case-insensitive, as with chattr +F; needs -O casefold" },
+	{ .name = "verity",
+	  .argument = "PATTERN",
+	  .kind = ARGUMENT_TEXT,
+	  .set = add_verity,
+	  .help = "protect the files that match, as in .gitignore, with fs-verity (with -O verity);\n"
+	          "repeatable" },
+	{ .name = "verity-hash-alg",
+	  .argument = "sha256|sha512",
+	  .kind = ARGUMENT_WORDS,
+	  .words = VERITY_ALGORITHM_WORDS,
+	  .set = set_verity_option,
+	  .help = "their hash (sha256)" },
+	{ .name = "verity-block-size",
+	  .argument = "SIZE",
+	  .kind = ARGUMENT_SIZE,
+	  .minimum = 1 << VERITY_LEAST_BLOCK_BITS,
+	  .maximum = 1 << VERITY_MOST_BLOCK_BITS,
+	  .set = set_verity_option,
+	  .help = "their blocks: 1024 up to the filesystem's (4096, or the filesystem's)" },
+	{ .name = "verity-salt",
+	  .argument = "HEX",
+	  .kind = ARGUMENT_TEXT,
+	  .set = set_verity_option,
+	  .help = "their salt, up to 32 bytes in hexadecimal digits" },
+	{ .name = "verity-signature",
+	  .argument = "DIRECTORY",
+	  .kind = ARGUMENT_DIRECTORY,
+	  FIELD(options.verity.signatures),
+	  .help = "DIRECTORY/PATH.sig, where it exists, is the signature of PATH" },
 	{ .heading = "Size" },
 	{ .name = "free",
 	  .argument = "SIZE|N%",
@@ -638,6 +681,8 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	command->options.sources = (const char *const *)command->sources.list;
 	command->options.source_count = (uint32_t)command->sources.count;
 	command->options.exclude = command->exclude;
+	command->options.verity.patterns = command->verity;
+	verity_options_check(&command->options.verity);
 	command->options.mke2fs = command->mke2fs.list;
 	command->options.casefolded = command->casefolded.list;
 	command->options.extended = command->extended;
@@ -651,5 +696,6 @@ void command_free(struct command *command)
 	free(command->casefolded.list);
 	free(command->extended);
 	exclude_destroy(command->exclude);
+	exclude_destroy(command->verity);
 	owner_map_destroy(&command->owners);
 }

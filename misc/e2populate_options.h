@@ -24,6 +24,7 @@ struct command {
 	struct argument_list mke2fs; /* what is passed on */
 	char *extended;              /* all -E, owned */
 	struct exclude *exclude;     /* owned; NULL: nothing is left out */
+	struct exclude *verity;      /* owned; what fs-verity is to protect; NULL: nothing */
 	struct owner_map owners;
 	struct problem problem; /* of the option that was just read */
 };

@@ -15,6 +15,7 @@ e2populate_sources := \
 	misc/e2populate_options.c \
 	misc/mke2fs_options.c \
 	misc/source_limits_option.c \
+	misc/verity_options.c \
 	$(tool_sources)
 e2update_sources := \
 	misc/e2update.c \

@@ -344,3 +344,12 @@ check_written() {
 	cat fsck.log
 	return 1
 }
+
+# in_kernel OPTIONS SCRIPT IMAGE...: tests/in-kernel; the topic is skipped where that cannot run, or the script inside says so (77).
+in_kernel() {
+	in_kernel_status=0
+	TOP_BUILDDIR=$build "$top/tests/in-kernel" "$@" >kernel.log || in_kernel_status=$?
+	[ $in_kernel_status != 77 ] || skip "$(tail -n 1 kernel.log)"
+	cat kernel.log
+	return $in_kernel_status
+}

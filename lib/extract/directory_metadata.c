@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fsverity.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/xattr.h>
 
@@ -135,7 +137,7 @@ bool metadata_has_flags(const struct place *place, uint32_t number)
 	const struct tree *tree = place->extraction->tree;
 	const struct tree_node *node = &tree->nodes[tree->nodes[number].link_to];
 
-	return has_flags(node) || tree_detail(tree, node)->project;
+	return has_flags(node) || tree_detail(tree, node)->project || tree_detail(tree, node)->verity;
 }
 
 static errcode_t set_project(const struct target *target, uint32_t project)
@@ -159,11 +161,49 @@ static errcode_t set_flags(const struct target *target)
 	return ioctl(target->descriptor, FS_IOC_SETFLAGS, &flags) ? lose(target, LOSS_FLAGS, errno) : 0;
 }
 
+/* What the host measures must be what the image has, or the contents are others. */
+static errcode_t measure(const struct target *target, const struct tree_verity *verity)
+{
+	union {
+		struct fsverity_digest digest;
+		uint8_t bytes[sizeof(struct fsverity_digest) + HASH_TREE_MOST_DIGEST_BYTES];
+	} answer = { .digest.digest_size = HASH_TREE_MOST_DIGEST_BYTES };
+	size_t bytes = verity_digest_bytes(verity->algorithm);
+
+	if (ioctl(target->descriptor, FS_IOC_MEASURE_VERITY, &answer))
+		return lose(target, LOSS_VERITY, errno);
+	bool is_same = answer.digest.digest_size == bytes &&
+	               !memcmp(answer.bytes + sizeof(answer.digest), verity->digest, bytes);
+
+	return is_same ? 0 : lose(target, LOSS_VERITY, EUCLEAN);
+}
+
+/* The descriptor is open to read alone, and nobody writes to the file any more: Linux wants it so. */
+static errcode_t set_verity(const struct target *target, const struct tree_verity *verity)
+{
+	const struct fsverity_enable_arg argument = {
+		.version = 1,
+		.hash_algorithm = verity->algorithm,
+		.block_size = 1u << verity->block_bits,
+		.salt_size = verity->salt_bytes,
+		.salt_ptr = (uintptr_t)verity->salt,
+		.sig_size = verity->signature_bytes,
+		.sig_ptr = (uintptr_t)verity->signature,
+	};
+
+	if (ioctl(target->descriptor, FS_IOC_ENABLE_VERITY, &argument))
+		return lose(target, LOSS_VERITY, errno);
+	return verity->has_digest ? measure(target, verity) : 0;
+}
+
 errcode_t metadata_set_flags(struct place *place, unsigned int worker, uint32_t node, int descriptor)
 {
 	const struct target target = target_of(place, worker, node, descriptor, false);
-	uint32_t project = tree_detail(place->extraction->tree, target.node)->project;
-	errcode_t error = project ? set_project(&target, project) : 0;
+	const struct tree_detail *detail = tree_detail(place->extraction->tree, target.node);
+	errcode_t error = detail->project ? set_project(&target, detail->project) : 0;
 
+	/* An immutable file could not be protected any more. */
+	if (!error && detail->verity)
+		error = set_verity(&target, detail->verity);
 	return !error && has_flags(target.node) ? set_flags(&target) : error;
 }

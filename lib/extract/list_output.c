@@ -8,6 +8,7 @@
 #include "extract/tree_output.h"
 #include "support/text/json.h"
 #include "support/utf8.h"
+#include "tree/details.h"
 #include "tree/file_flags.h"
 
 /* Owner and size have a column together, as in tar(1): it begins this wide, and becomes wider where it has to. */
@@ -152,6 +153,8 @@ static errcode_t list_node(void *state, const struct output_node *output, struct
 		fputs(" -> ", list->stream);
 		utf8_print(node->target, list->stream);
 	}
+	if (!link && tree_detail(tree, node)->verity)
+		fputs(" (fs-verity)", list->stream);
 	putc('\n', list->stream);
 	return list->sink->error;
 }
@@ -216,6 +219,20 @@ static void write_xattrs(struct json *json, const struct tree_xattr_set *set)
 	json_close_array(json);
 }
 
+static void write_verity(struct json *json, const struct tree_verity *verity)
+{
+	char digest[TREE_VERITY_TEXT_BYTES];
+
+	if (!verity)
+		return;
+	tree_verity_text(verity->algorithm, verity->digest, digest);
+	json_open_object(json, "verity");
+	json_string(json, "digest", digest);
+	json_unsigned(json, "block_bytes", UINT64_C(1) << verity->block_bits);
+	json_counts(json, { "salt_bytes", verity->salt_bytes }, { "signature_bytes", verity->signature_bytes });
+	json_close_object(json);
+}
+
 static errcode_t json_node(void *state, const struct output_node *output, struct problem *problem)
 {
 	struct list *list = state;
@@ -244,6 +261,7 @@ static errcode_t json_node(void *state, const struct output_node *output, struct
 		write_kind(json, node);
 	if (*flags)
 		json_string(json, "flags", flags);
+	write_verity(json, tree_detail(tree, node)->verity);
 	write_xattrs(json, &tree->xattr_sets[node->xattrs]);
 	json_close_object(json);
 	return list->sink->error;

@@ -18,6 +18,7 @@ static const struct {
 	[LOSS_FLAGS] = { "cannot set its file flags", "some of its file flags" },
 	[LOSS_TIME] = { "cannot set its times", "times" },
 	[LOSS_PROJECT] = { "cannot set its project", "projects" },
+	[LOSS_VERITY] = { "cannot protect it with fs-verity", "protection by fs-verity" },
 };
 
 errcode_t losses_note(struct losses *losses, enum loss loss, uint32_t node, errcode_t error)

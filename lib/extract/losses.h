@@ -17,6 +17,7 @@ enum loss {
 	LOSS_FLAGS,
 	LOSS_TIME,
 	LOSS_PROJECT,
+	LOSS_VERITY,
 	LOSS_KINDS,
 };
 

@@ -11,6 +11,7 @@
 #include "extract/tree_output.h"
 #include "tree/details.h"
 #include "tree/file_flags.h"
+#include "tree/verity.h"
 
 struct mtree {
 	const struct tree *tree;
@@ -67,18 +68,23 @@ static const char *type_of(uint32_t mode)
 	}
 }
 
+static errcode_t print_base64(const void *bytes, size_t count, FILE *stream)
+{
+	SCOPE_FREE char *text = malloc(BASE64_ENCODE_RAW_LENGTH(count) + 1);
+
+	if (!text)
+		return ENOMEM;
+	base64_encode_raw(text, count, bytes);
+	fwrite(text, 1, BASE64_ENCODE_RAW_LENGTH(count), stream);
+	return 0;
+}
+
 static errcode_t print_xattr(const struct tree_xattr *xattr, FILE *stream)
 {
-	SCOPE_FREE char *value = malloc(BASE64_ENCODE_RAW_LENGTH(xattr->value_bytes) + 1);
-
-	if (!value)
-		return ENOMEM;
-	base64_encode_raw(value, xattr->value_bytes, xattr->value);
 	fputs(" xattr.", stream);
 	print_encoded(xattr->name, strlen(xattr->name), stream);
 	fputc('=', stream);
-	fwrite(value, 1, BASE64_ENCODE_RAW_LENGTH(xattr->value_bytes), stream);
-	return 0;
+	return print_base64(xattr->value, xattr->value_bytes, stream);
 }
 
 static void print_digest(const struct loaded_file *file, FILE *stream)
@@ -113,6 +119,24 @@ static void print_flags(const struct tree_node *node, FILE *stream)
 		fprintf(stream, " flags=%s", flags);
 }
 
+static errcode_t print_verity(const struct tree_verity *verity, FILE *stream)
+{
+	char digest[TREE_VERITY_TEXT_BYTES];
+
+	if (!verity)
+		return 0;
+	tree_verity_text(verity->algorithm, verity->digest, digest);
+	fprintf(stream, " fsverity=%s fsverity.block=%u", digest, 1u << verity->block_bits);
+	if (verity->salt_bytes)
+		fputs(" fsverity.salt=", stream);
+	for (unsigned int byte = 0; byte < verity->salt_bytes; byte++)
+		fprintf(stream, "%02x", verity->salt[byte]);
+	if (!verity->signature_bytes)
+		return 0;
+	fputs(" fsverity.signature=", stream);
+	return print_base64(verity->signature, verity->signature_bytes, stream);
+}
+
 static errcode_t mtree_node(void *state, const struct output_node *output, struct problem *problem)
 {
 	struct mtree *mtree = state;
@@ -133,6 +157,7 @@ static errcode_t mtree_node(void *state, const struct output_node *output, struc
 	fprintf(mtree->stream, " time=%" PRId64 ".%09" PRIu32, node->mtime_seconds, node->mtime_nanoseconds);
 	print_kind(mtree, output);
 	print_flags(node, mtree->stream);
+	error = print_verity(tree_detail(mtree->tree, node)->verity, mtree->stream);
 	for (uint32_t i = 0; !error && i < set->count; i++)
 		error = print_xattr(&set->list[i], mtree->stream);
 	fputc('\n', mtree->stream);

@@ -56,6 +56,8 @@ static uint64_t tar_lacks(const struct tree *tree, const struct tree_node *node)
 		lacks |= LOSS_BIT(LOSS_XATTR_UNKNOWN);
 	if (tree_detail(tree, node)->project)
 		lacks |= LOSS_BIT(LOSS_PROJECT);
+	if (tree_detail(tree, node)->verity)
+		lacks |= LOSS_BIT(LOSS_VERITY);
 	return lacks;
 }
 

@@ -80,6 +80,7 @@ errcode_t ondisk_format_read(const struct ext2_super_block *super, struct ondisk
 		.huge_file = super->s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_HUGE_FILE,
 		.project = super->s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_PROJECT,
 		.quota = super->s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_QUOTA,
+		.verity = super->s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_VERITY,
 		.ea_inode = super->s_feature_incompat & EXT4_FEATURE_INCOMPAT_EA_INODE,
 		.inline_data = super->s_feature_incompat & EXT4_FEATURE_INCOMPAT_INLINE_DATA,
 	};

@@ -31,6 +31,7 @@ struct ondisk_format {
 	bool inline_data;
 	bool ea_inode;
 	bool quota;
+	bool verity;
 	const struct ext2fs_nls_table *encoding; /* of casefold; NULL: without the feature */
 };
 

@@ -13,7 +13,7 @@ struct index_block {
 	uint32_t count, limit;
 };
 
-/* What the root says of the whole index. */
+/* Fields of the root that describe the whole index. */
 struct index_info {
 	unsigned int levels;  /* of nodes between the root and the leaves */
 	uint8_t hash_version; /* EXT2_HASH_*, with the signedness of the format's */

@@ -6,7 +6,7 @@
 
 #include <ext2fs/ext2fs.h>
 
-/* Where an inode is. */
+/* An inode's place. */
 struct place {
 	uint32_t *written; /* of its group */
 	uint32_t index;    /* in its group */

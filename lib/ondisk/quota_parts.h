@@ -48,7 +48,7 @@ _Static_assert(sizeof(struct quota_raw_entry) == 72, "as on disk");
 
 #define QUOTA_ENTRIES_PER_BLOCK ((QUOTA_BLOCK_BYTES - sizeof(struct quota_raw_block)) / sizeof(struct quota_raw_entry))
 
-/* Where a tree's block at this level has the number of the next block on the way to an id. */
+/* A tree's block at this level has, at the returned offset, the number of the next block on the way to an id. */
 static inline size_t quota_reference_offset(uint32_t id, unsigned int level)
 {
 	return (uint8_t)(id >> (8 * (QUOTA_TREE_LEVELS - 1 - level))) * sizeof(uint32_t);

@@ -8,6 +8,7 @@ ondisk_sources := \
 	lib/ondisk/file_map.c \
 	lib/ondisk/format.c \
 	lib/ondisk/inline_data.c \
+	lib/ondisk/hash_tree.c \
 	lib/ondisk/index_block.c \
 	lib/ondisk/inode.c \
 	lib/ondisk/inode_change.c \
@@ -23,6 +24,7 @@ ondisk_sources := \
 	lib/ondisk/quota_file.c \
 	lib/ondisk/quota_tree.c \
 	lib/ondisk/usage_by_id.c \
+	lib/ondisk/verity.c \
 	lib/ondisk/views.c \
 	lib/ondisk/xattr.c \
 	lib/ondisk/xattr_read.c \

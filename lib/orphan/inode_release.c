@@ -292,8 +292,8 @@ errcode_t inode_release_measure(struct inode_release *release, ext2_ino_t ino, s
 		.blocks = owned.blocks.blocks,
 		.groups = block_list_groups(&owned.blocks, geometry->first_block, group_blocks),
 	};
-	/* Of each group a bitmap, and a descriptor in a block of its own at worst; the inode, its bitmap and
-	 * descriptor; the xattr block; superblock and orphan file; quotas. */
+	/* Each group has a bitmap, and a descriptor in a block of its own at worst. The others are: the inode, its
+	 * bitmap and descriptor; the xattr block; superblock and orphan file. */
 	need->log_blocks = 2 * need->groups + 6;
 	for (size_t index = 0; index < owned.value_count; index++) {
 		SCOPE_OWNED struct owned_inode value = { 0 };

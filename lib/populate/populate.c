@@ -19,6 +19,7 @@
 #include "populate/plan/block_placement.h"
 #include "populate/plan/inode_numbers.h"
 #include "populate/plan/space_estimate.h"
+#include "populate/protect_tree.h"
 #include "populate/scan_sources.h"
 #include "populate/size/size.h"
 #include "populate/verify/verify.h"
@@ -398,6 +399,8 @@ static errcode_t seal(struct populating *run)
 		error = inodes_write(&run->plan, &run->filesystem, sink, &run->work, &usage, report);
 	if (!error)
 		error = quota_write(&run->plan, &run->filesystem, sink, &run->work, &usage);
+	if (!error)
+		error = workplace_result(&run->work, protect_report(&run->plan, report), "cannot report");
 	quota_usage_free(&usage);
 	report->free_blocks = ext2mb_free_blocks(run->filesystem.mb);
 	report->free_inodes = ext2mb_free_inodes(run->filesystem.mb);
@@ -526,6 +529,10 @@ void populate_report_clear(struct populate_report *report)
 	for (uint32_t i = 0; i < report->source_count; i++)
 		free(report->sources[i].path);
 	free(report->sources);
+	for (uint64_t i = 0; i < report->protected_count; i++)
+		free(report->protected_files[i].path);
+	free(TAKE(report->protected_files));
+	report->protected_count = 0;
 	free(report->worker_seconds);
 	report->sources = NULL;
 	report->worker_seconds = NULL;

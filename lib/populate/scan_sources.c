@@ -5,30 +5,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "populate/build/spool_directory.h"
 #include "populate/format/mke2fs.h"
 #include "populate/plan/base_image.h"
+#include "populate/protect_tree.h"
 #include "populate/size/projects_wanted.h"
 #include "source/unpack/window_budget.h"
 #include "source/manifest/metadata.h"
 #include "tree/xattr_table.h"
 #include "source/unpack/unpacked_store.h"
-
-/*
- * Where what archives decompress to is kept for the time of the build: TMPDIR, else the image's directory, where there
- * is room, or /var/tmp if the image is a device. The caller frees it; NULL: no memory.
- */
-static char *spool_directory(const char *image, const struct stat *status)
-{
-	const char *chosen = getenv("TMPDIR"), *slash = strrchr(image, '/');
-
-	if (chosen && *chosen)
-		return strdup(chosen);
-	if (status && S_ISBLK(status->st_mode))
-		return strdup("/var/tmp");
-	if (!slash)
-		return strdup(".");
-	return slash == image ? strdup("/") : strndup(image, (size_t)(slash - image));
-}
 
 static uint64_t data_bytes(const struct tree_node *node)
 {
@@ -169,8 +154,8 @@ static errcode_t apply_extended(struct scanned *scanned, const struct workplace 
 }
 
 /*
- * Options override the source, in this order: owners, the manifest, then the root directory's permissions and SELinux
- * label. (Its owner is taken from the formatted filesystem, since mke2fs may choose it.) Later ones win.
+ * Options override the source, in this order: owners, fs-verity, the manifest, then the root directory's permissions
+ * and SELinux label. (Its owner is taken from the formatted filesystem, since mke2fs may choose it.) Later ones win.
  */
 static errcode_t apply_options(struct scanned *scanned, const struct workplace *work)
 {
@@ -178,6 +163,8 @@ static errcode_t apply_options(struct scanned *scanned, const struct workplace *
 
 	if (work->options->owners)
 		error = owner_map_apply(work->options->owners, scanned->tree, work->problem);
+	if (!error)
+		error = protect_tree(scanned->tree, work);
 	if (!error && work->options->metadata)
 		error = metadata_apply(work->options->metadata, &scanned->tree, work->pool, work->problem);
 	if (!error)
@@ -241,7 +228,7 @@ static errcode_t scan_tree(struct scanned *scanned, const struct workplace *work
 	};
 	struct stat status;
 	bool exists = stat(options->image, &status) == 0;
-	SCOPE_FREE char *spool = spool_directory(options->image, exists ? &status : NULL);
+	SCOPE_FREE char *spool = spool_directory(options->image);
 
 	if (!spool)
 		return ENOMEM;
@@ -264,6 +251,8 @@ static errcode_t scan_tree(struct scanned *scanned, const struct workplace *work
 		error = apply_options(scanned, work);
 	if (!error)
 		error = look_for_lost_found(scanned, work);
+	if (!error)
+		scanned->has_protected = protect_is_wanted(scanned->tree);
 	return error ? error :
 	               pool_run(work->pool, node_task_count(scanned->tree), tally_inodes, scanned, work->problem);
 }

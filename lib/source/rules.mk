@@ -18,6 +18,7 @@ source_sources := \
 	lib/source/host/entry_scan.c \
 	lib/source/host/host_contents.c \
 	lib/source/host/host_flags.c \
+	lib/source/host/host_verity.c \
 	lib/source/host/host_xattrs.c \
 	lib/source/host/large_directory.c \
 	lib/source/host/open_below.c \
@@ -28,6 +29,7 @@ source_sources := \
 	lib/source/image/image_recognition.c \
 	lib/source/image/image_source.c \
 	lib/source/image/image_tree.c \
+	lib/source/image/image_verity.c \
 	lib/source/image/image_workers.c \
 	lib/source/kind/links_below.c \
 	lib/source/kind/source_kind.c \

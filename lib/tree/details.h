@@ -6,6 +6,7 @@
 #pragma once
 
 #include "tree/tree.h"
+#include "tree/verity.h"
 
 struct tree_time {
 	int64_t seconds;
@@ -18,6 +19,7 @@ struct tree_detail {
 	uint32_t project;                      /* project id */
 	uint32_t inode_number;                 /* the inode number to keep, in the image being changed; 0: any */
 	uint32_t generation;                   /* i_generation of that inode */
+	const struct tree_verity *verity; /* regular files: in the tree's memory; NULL: not protected by fs-verity */
 	bool is_unloaded; /* a directory of that image whose entries have not been read: child_count is 0 */
 };
 
@@ -29,6 +31,12 @@ static inline const struct tree_detail *tree_detail(const struct tree *tree, con
 {
 	return node->detail ? &tree->details[node->detail] : &tree_no_detail;
 }
+
+/*
+ * A copy in the tree's memory, with the signature; that of the last detail if it is equal. The digest counts only where
+ * there is one, and so on. One thread at a time. NULL: no memory.
+ */
+const struct tree_verity *tree_keep_verity(struct tree *tree, const struct tree_verity *verity);
 
 /*
  * Returns an index for tree_node.detail, 0 if the detail holds only defaults. The node need not be in the tree yet. All

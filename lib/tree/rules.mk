@@ -10,4 +10,5 @@ tree_sources := \
 	lib/tree/source_limits.c \
 	lib/tree/tree.c \
 	lib/tree/tree_builder.c \
+	lib/tree/verity.c \
 	lib/tree/xattr_table.c

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * drop_files [-p POINTS] [-s SEED] [-n STEPS] [-k EVERY] [-w TWIN] IMAGE
+ * drop_files [-o] [-p POINTS] [-s SEED] [-n STEPS] [-k EVERY] [-w TWIN] IMAGE
  *
  * Deletes files of IMAGE's root directory, replaces their contents, gives them to other owners, and makes some of them
  * orphans that later steps release, all of it in steps of transactions with quotas and discards. Then it crashes at
  * POINTS random moments, with writes lost, and after a discard anything in the blocks: debugfs replays the journal, and
  * the state before or after a step must be there; ORPHAN_PRESENT is set if, and only if, the orphan file has an entry;
  * e2fsck -p, and at each EVERYth point the kernel (0: at none), release the orphans, and then e2fsck finds nothing to
- * complain of, quotas included. TWIN is a fault that has to be found: early-discard, late-orphan, no-charge. Exit
- * status 1: something was wrong.
+ * complain of, quotas included. With -o the orphans are left, some of them shortened. TWIN is a fault that has to be
+ * found: early-discard, late-orphan, no-charge. Exit status 1: something was wrong.
  */
 #include <err.h>
 #include <getopt.h>
@@ -38,6 +38,7 @@
 struct options {
 	unsigned long points, steps, every;
 	uint64_t seed;
+	bool leaves_orphans;
 	const char *twin, *image;
 };
 
@@ -204,7 +205,7 @@ static void process_orphan(struct work *work)
 	bool is_done;
 
 	check(inode_release_shorten(&work->release, ino, 1, &is_done), "shorten");
-	if (!is_done)
+	if (!is_done || work->options->leaves_orphans)
 		return;
 	check(inode_release_delete(&work->release, ino), "delete");
 	check(ext2mb_orphan_delete(work->orphans, work->orphan[index].index, ino), "orphan");
@@ -499,8 +500,11 @@ static struct options read_options(int argc, char **argv)
 {
 	struct options options = { .points = 50, .steps = 12, .seed = 1 };
 
-	for (int letter; (letter = getopt(argc, argv, "p:s:n:k:w:")) != -1;)
+	for (int letter; (letter = getopt(argc, argv, "op:s:n:k:w:")) != -1;)
 		switch (letter) {
+		case 'o':
+			options.leaves_orphans = true;
+			break;
 		case 'p':
 			options.points = number(optarg);
 			break;
@@ -545,12 +549,13 @@ int main(int argc, char **argv)
 	open_work(&work, &run.options, &functions);
 	run.states[0] = state_of_file(&run);
 	for (unsigned long index = 1; index <= run.options.steps; index++) {
-		step(&work, index < run.options.steps ? CHANGES : 0);
+		step(&work, index < run.options.steps || run.options.leaves_orphans ? CHANGES : 0);
 		run.states[index] = state_of_file(&run);
 	}
 	close_work(&work);
 	/* Without orphans, which e2fsck releases with less than the kernel's care for quotas. */
-	if (run_command("e2fsck -fn %1$s >/dev/null 2>&1", run.options.image) && !run.failures++)
+	if (!run.options.leaves_orphans && run_command("e2fsck -fn %1$s >/dev/null 2>&1", run.options.image) &&
+	    !run.failures++)
 		printf("e2fsck is not content in the end\n");
 	crash(&run);
 	printf("%s inodes freed, %s points with orphans: %lu wrong\n", work.release.inodes ? "some" : "no",

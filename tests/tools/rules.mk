@@ -41,4 +41,5 @@ preloaded := \
 	endless_xar \
 	fail_allocation \
 	fail_writes \
+	host_verity \
 	no_waiting

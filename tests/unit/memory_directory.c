@@ -86,7 +86,7 @@ static errcode_t allocate(void *context, uint32_t logical, uint64_t goal, uint32
                           uint32_t *got)
 {
 	struct memory_directory *directory = context;
-	uint32_t block = directory->blocks + directory->taken;
+	uint32_t block = directory->blocks + directory->taken + directory->gaps;
 
 	(void)logical;
 	(void)goal;
@@ -100,6 +100,7 @@ static errcode_t allocate(void *context, uint32_t logical, uint64_t goal, uint32
 		*got = (uint32_t)directory->blocks_left;
 	directory->blocks_left -= *got;
 	directory->taken += *got;
+	directory->gaps += directory->gap_blocks;
 	return 0;
 }
 

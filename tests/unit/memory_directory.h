@@ -17,11 +17,13 @@ struct memory_directory {
 	uint32_t blocks, most_blocks;
 	uint32_t flags;
 	uint32_t writes, taken; /* blocks that were written, and taken by allocate() */
+	uint32_t gap_blocks;    /* between two runs that allocate() gives */
+	uint32_t gaps;          /* blocks of all of them */
 	int64_t blocks_left;    /* before ENOSPC; negative: no limit */
 	bool is_unreadable;     /* EIO */
 };
 
-/* Of a plain format with blocks of so many bytes: dir_index, filetype, extents, half-MD4. */
+/* The format is plain, with blocks of so many bytes: dir_index, filetype, extents, half-MD4. */
 void memory_directory_make(struct memory_directory *directory, uint32_t block_bytes, bool checksums);
 
 /* The format can be changed before this. The names are links to inodes from 100 on. most_blocks has room for changes.

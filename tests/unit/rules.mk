@@ -47,6 +47,7 @@ unit_tests := \
 	format \
 	free_reserved \
 	free_space \
+	hash_tree \
 	histogram \
 	image_damage \
 	image_hostile \
@@ -66,6 +67,7 @@ unit_tests := \
 	large_directory \
 	layout \
 	lock \
+	map_cut \
 	map_walk \
 	merge \
 	metadata \
@@ -106,6 +108,7 @@ unit_tests := \
 	time_left \
 	trace \
 	transaction \
+	transaction_allocator \
 	transaction_data \
 	transaction_disk \
 	transaction_refused \

@@ -283,7 +283,10 @@ static void ask_kernel(struct model *model)
 	const char *mounted = ondisk_image_mount();
 
 	if (!mounted) {
-		skip_part("the kernel is not asked about directories that were changed: it cannot mount the image");
+		char reason[200];
+
+		snprintf(reason, sizeof(reason), "needs a kernel that mounts %s", model->wanted->options);
+		skip_part(reason);
 		return;
 	}
 	look_up_in_kernel(model, mounted);
@@ -377,7 +380,7 @@ START_TEST(in_turn_with_the_kernel)
 	expect_listing(&model);
 	edited_directory_check(&model.directory);
 	if (!is_mounted)
-		skip_part("the kernel does not change directories in turn with ours: it cannot mount the image");
+		skip_part("needs a kernel that mounts ext4, and root");
 	free(model.names);
 }
 END_TEST

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "analyze/report/verdict.h"
+#include "analyze/report/verity_gap.h"
 #include "image/inode_table.h"
 #include "ondisk/inode.h"
 #include "support/buffer_size.h"
@@ -59,6 +60,7 @@ struct file_walk {
 	bool is_visited;
 	unsigned int worker;
 	uint32_t ino;
+	struct verity_gap gap;
 	struct file_layout layout;
 	struct map_shape shape;
 };
@@ -66,8 +68,9 @@ struct file_walk {
 static bool see_record(void *context, const struct map_record *record)
 {
 	struct file_walk *walk = context;
+	const struct map_record shown = verity_gap_close(&walk->gap, record);
 
-	layout_add(&walk->layout, record, walk->run->scan->far_blocks, walk->sizes);
+	layout_add(&walk->layout, &shown, walk->run->scan->far_blocks, walk->sizes);
 	for (size_t n = 0; walk->is_visited && n < walk->run->visitor_count; n++) {
 		const struct inode_visitor *visitor = &walk->run->visitors[n];
 
@@ -151,6 +154,7 @@ static errcode_t walk_regular(const struct scan_run *run, unsigned int index, ui
 		.is_visited = true,
 		.worker = index,
 		.ino = ino,
+		.gap = verity_gap_of(inode, run->scan->volume->format.block_bits),
 	};
 
 	map_walk(&worker->walker.map, ino, inode, see_record, &walk, &walk.shape);

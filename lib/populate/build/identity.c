@@ -47,6 +47,16 @@ static void add_detail(struct digest *digest, const struct tree_detail *detail, 
 	}
 }
 
+static void add_verity(struct digest *digest, uint32_t node, const struct tree_verity *verity)
+{
+	if (!verity)
+		return;
+	add_number(digest, node);
+	add_number(digest, (uint64_t)verity->algorithm << 16 | verity->block_bits << 8 | verity->salt_bytes);
+	add_bytes(digest, verity->salt, sizeof(verity->salt));
+	add_bytes(digest, verity->signature ? verity->signature : "", verity->signature_bytes);
+}
+
 static void add_node(struct digest *digest, const struct tree_node *node, const struct populate_options *options)
 {
 	/* As it is stored: what was built anew for the same epoch is the same. */
@@ -95,6 +105,8 @@ static struct digest digest_of(const struct tree *tree, const struct populate_op
 		add_bytes(&digest, *path, strlen(*path) + 1);
 	for (uint32_t node = 0; node < tree->node_count; node++)
 		add_node(&digest, &tree->nodes[node], options);
+	for (uint32_t node = 0; tree->details && node < tree->node_count; node++)
+		add_verity(&digest, node, tree_detail(tree, &tree->nodes[node])->verity);
 	for (uint32_t node = 0; options->all_times && node < tree->node_count; node++)
 		add_detail(&digest, tree_detail(tree, &tree->nodes[node]), options);
 	return digest;

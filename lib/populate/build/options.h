@@ -22,6 +22,13 @@ enum reflink {
 /* The most readers there are, unless the user gives a number. Each takes half a MiB once it has work. */
 #define POPULATE_MOST_READERS 64
 
+/* Files that fs-verity is to protect, beside those that sources and the manifest name. */
+struct verity_rules {
+	const struct exclude *patterns; /* regular files that match; NULL: none */
+	struct tree_verity form;        /* how */
+	const char *signatures;         /* a folder with PATH.sig for some of them; NULL: none */
+};
+
 struct populate_options {
 	const char *const *sources; /* what the image is to hold, laid over each other, see source/sources.h */
 	uint32_t source_count;      /* at least 1 */
@@ -64,7 +71,8 @@ struct populate_options {
 	enum reflink reflink;          /* other than REFLINK_NEVER only with zeros_of_source */
 	struct owner_map *owners;      /* NULL: owners stay the source's; names in it are resolved */
 	const char *metadata;          /* a manifest for source/manifest/metadata.h; NULL: none */
-	struct progress *progress;     /* may be NULL */
+	struct verity_rules verity;
+	struct progress *progress; /* may be NULL */
 };
 
 /* A file's time as it is asked for: none is after the epoch, if there is one. */

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <ext2fs/ext2fs.h>
+#include <stdatomic.h>
 
 #include "image/sink.h"
 #include "ondisk/directory.h"
@@ -37,10 +38,11 @@ struct placement {
 	bool has_extent_map : 1; /* block placement: which member of the union holds */
 	bool is_casefolded : 1;  /* space estimate: a directory whose names are compared without case */
 	bool is_inline : 1;      /* space estimate: its content is stored in the inode; it has no blocks */
+	bool is_protected : 1;   /* space estimate: by fs-verity; blocks include those of hashes and descriptor */
 	bool knows_flags : 1; /* copy, or seal: flags are those of the file that was asked (populate/metadata/flags.h)
 	                       */
 	uint32_t
-		xattr_share : 28; /* space estimate: which of its xattr set's blocks it uses; 2^22 are enough for all */
+		xattr_share : 27; /* space estimate: which of its xattr set's blocks it uses; 2^22 are enough for all */
 	uint32_t flags;           /* with knows_flags */
 	union {                   /* block placement: of a node with blocks */
 		uint64_t start;   /* one extent from logical block 0 */
@@ -104,6 +106,15 @@ struct xattr_plan {
 	uint32_t *buckets; /* of values, by their hash; NULL: none has been made yet */
 };
 
+/* A regular file that fs-verity protects in the image. */
+struct protected_file {
+	uint32_t node;
+	/* Copy: */
+	atomic_uint pending_slices;
+	struct shared_tree *tree; /* of its slices, see populate/data/protect.h; NULL: it has none */
+	uint8_t digest[HASH_TREE_MOST_DIGEST_BYTES];
+};
+
 struct plan {
 	const struct populate_options *options;
 	const struct scanned *source;
@@ -116,6 +127,8 @@ struct plan {
 	struct directory_job *directories;
 	uint32_t directory_count;
 	struct xattr_plan xattrs;
+	struct protected_file *protected_files; /* ascending by node, each node the first of its names */
+	uint32_t protected_count;
 
 	/* Inode numbers: */
 	uint32_t *items_by_inode; /* plan_items() of them, ascending by inode number: nodes, and after the last node's

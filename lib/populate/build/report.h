@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ondisk/verity.h"
 #include "support/problem.h"
 
 /* In their order; each is also a stage of the progress that is shown. */
@@ -23,6 +24,13 @@ struct populate_source {
 	char *path;
 	uint64_t names;
 	uint64_t data_bytes; /* holes left out; of a file with several names once */
+};
+
+/* A file that fs-verity protects. */
+struct populate_protected {
+	char *path; /* from the root, with a slash; owned */
+	uint8_t algorithm, block_bits;
+	uint8_t digest[HASH_TREE_MOST_DIGEST_BYTES];
 };
 
 /* The built image. */
@@ -51,6 +59,8 @@ struct populate_report {
 	bool verified;                   /* asked for, and nothing was found */
 	struct populate_source *sources; /* in their order, each layer of an OCI image by itself; owned */
 	uint32_t source_count;
+	struct populate_protected *protected_files; /* in the order of the tree; owned */
+	uint64_t protected_count;
 	bool skipped_image; /* the image itself was found in the source and left out */
 	struct warnings warnings;
 };

@@ -11,6 +11,7 @@ struct scanned {
 	struct tree *tree;         /* zero detection: holes; filesystem_empty(): the owner of its root */
 	uint32_t inode_count;      /* nodes that are not further names of a file */
 	bool has_lost_found;       /* the source brings a lost+found of its own */
+	bool has_protected;        /* files that fs-verity is to protect */
 	bool lacks_projects;       /* the host has not been asked for those of its files */
 	struct base_image *base;   /* the image whose layout is to be kept; may be NULL */
 	struct identity identity;  /* of the filesystem */

@@ -6,8 +6,11 @@
 #include <sys/stat.h>
 
 #include "populate/build/run_writer.h"
+#include "populate/build/spool_directory.h"
 #include "populate/data/block_sharing.h"
+#include "populate/data/protect.h"
 #include "populate/metadata/flags.h"
+#include "populate/build/protection.h"
 #include "tree/contents.h"
 #include "support/bisect.h"
 #include "support/vector.h"
@@ -35,6 +38,7 @@ struct copy_worker {
 	struct content_reader *reader;
 	struct run_writer writer;
 	struct block_sharing sharing;
+	struct protect_worker protect;
 	struct zero_runs zeros;
 	bool reads_last; /* nobody reads contents after this */
 };
@@ -54,6 +58,7 @@ struct copying {
 	const struct plan *plan;
 	const struct workplace *work;
 	struct image_file *file;
+	const char *directory; /* of temporary files */
 	uint64_t job_bytes;
 	struct cut *cuts;
 	struct job_list list;
@@ -84,6 +89,7 @@ static errcode_t copy_blocks(const struct plan *plan, struct copy_worker *own, u
 	error = content_reader_read(own->reader, bytes, data_bytes, offset, problem);
 	if (error)
 		return error;
+	protect_hash(&own->protect, bytes, data_bytes, offset);
 	if (own->reads_last)
 		content_reader_release(own->reader, offset, data_bytes);
 	memset((char *)bytes + data_bytes, 0, space - data_bytes);
@@ -117,6 +123,17 @@ static errcode_t copy_pieces(const struct plan *plan, struct copy_worker *own, u
 	return 0;
 }
 
+/* What the image shares with the source is read for its hashes alone. */
+static errcode_t hash_moved(const struct plan *plan, struct copy_worker *own, uint32_t node,
+                            const struct file_extent *moved, struct problem *problem)
+{
+	uint64_t start = (uint64_t)moved->logical << plan->format.block_bits;
+	uint64_t bytes = (uint64_t)moved->count << plan->format.block_bits;
+	uint64_t left = plan_node(plan, node)->size_bytes - start;
+
+	return protect_read(&own->protect, own->reader, start, bytes < left ? bytes : left, problem);
+}
+
 /* Those that can be shared are, and the others before and after them are copied. */
 static errcode_t copy_run(const struct plan *plan, struct copy_worker *own, uint32_t node,
                           const struct file_extent *blocks, struct problem *problem)
@@ -136,6 +153,9 @@ static errcode_t copy_run(const struct plan *plan, struct copy_worker *own, uint
 		.count = blocks->count - until,
 	};
 
+	error = hash_moved(plan, own, node, &moved, problem);
+	if (error)
+		return error;
 	progress_add(plan->options->progress, (uint64_t)moved.count << plan->format.block_bits, 0);
 	error = copy_pieces(plan, own, node, &head, problem);
 	return error ? error : copy_pieces(plan, own, node, &tail, problem);
@@ -171,29 +191,43 @@ static errcode_t copy_range(const struct plan *plan, struct copy_worker *own, ui
 	return 0;
 }
 
-static errcode_t copy_one(const struct plan *plan, struct copy_worker *own, uint32_t node, uint64_t first, uint64_t end,
-                          struct problem *problem)
+/* The file's blocks without those that fs-verity adds to them. */
+static uint64_t data_blocks(const struct plan *plan, uint32_t node)
 {
+	return (plan_node(plan, node)->size_bytes + plan->format.block_bytes - 1) >> plan->format.block_bits;
+}
+
+/* Blocks [first, end) of a file; is_slice: other workers may have others of it. */
+static errcode_t copy_one(const struct copying *copying, struct copy_worker *own, uint32_t node, uint64_t first,
+                          uint64_t end, bool is_slice, struct problem *problem)
+{
+	const struct plan *plan = copying->plan;
+	uint64_t most = data_blocks(plan, node);
 	errcode_t error = content_reader_open(own->reader, node, problem);
 
 	if (error)
 		return error;
 	/* Slices of a large file are tasks that run at the same time: none of them may write to its placement. */
-	if (end == UINT64_MAX && flags_are_missing(plan, node))
+	if (!is_slice && flags_are_missing(plan, node))
 		flags_note(plan, node, content_reader_flags(own->reader));
-	return copy_range(plan, own, node, first, end, problem);
+	error = protect_begin(plan, &own->protect, node, is_slice, copying->directory);
+	if (error)
+		return problem_set(problem, error, copying->directory, "cannot keep hashes for fs-verity");
+	error = copy_range(plan, own, node, first, end < most ? end : most, problem);
+	return error ? error : protect_end(plan, &own->protect, &own->writer, problem);
 }
 
-static errcode_t copy_files_of_job(const struct plan *plan, struct copy_worker *own, const struct copy_job *job,
+static errcode_t copy_files_of_job(const struct copying *copying, struct copy_worker *own, const struct copy_job *job,
                                    struct problem *problem)
 {
+	const struct plan *plan = copying->plan;
 	uint64_t files = 0;
 
 	for (uint32_t node = job->first; node < job->end; node++) {
 		/* Large files have jobs of their own. */
 		if (!has_content(plan, node) || plan_node(plan, node)->size_bytes > SLICE_BYTES)
 			continue;
-		errcode_t error = copy_one(plan, own, node, 0, UINT64_MAX, problem);
+		errcode_t error = copy_one(copying, own, node, 0, UINT64_MAX, false, problem);
 
 		if (error)
 			return error;
@@ -203,13 +237,14 @@ static errcode_t copy_files_of_job(const struct plan *plan, struct copy_worker *
 	return 0;
 }
 
-static errcode_t copy_slice(const struct plan *plan, struct copy_worker *own, const struct copy_job *job,
+static errcode_t copy_slice(const struct copying *copying, struct copy_worker *own, const struct copy_job *job,
                             struct problem *problem)
 {
+	const struct plan *plan = copying->plan;
 	uint64_t slice_blocks = SLICE_BYTES >> plan->format.block_bits;
 	uint64_t first = job->slice * slice_blocks;
 
-	errcode_t error = copy_one(plan, own, job->first, first, first + slice_blocks, problem);
+	errcode_t error = copy_one(copying, own, job->first, first, first + slice_blocks, true, problem);
 
 	if (!error)
 		progress_add(plan->options->progress, 0, job->is_last);
@@ -226,9 +261,9 @@ static errcode_t run_job(void *context, unsigned int worker, size_t index, struc
 	if (interrupt_pending())
 		return EINTR;
 	if (job->end == job->first)
-		error = copy_slice(copying->plan, own, job, problem);
+		error = copy_slice(copying, own, job, problem);
 	else
-		error = copy_files_of_job(copying->plan, own, job, problem);
+		error = copy_files_of_job(copying, own, job, problem);
 	if (error)
 		return error;
 	error = run_writer_flush(&own->writer);
@@ -251,19 +286,28 @@ static errcode_t add_slices(const struct plan *plan, uint32_t node, struct job_l
 	struct file_extent single;
 	uint32_t count, next = 0;
 	const struct file_extent *extents = placement_extents(&plan->placements[node], &single, &count);
+	uint64_t most = data_blocks(plan, node);
+	size_t before = list->count;
 	errcode_t error = 0;
 
-	for (uint32_t number = 0; !error && number < count; number++) {
+	for (uint32_t number = 0; !error && number < count && extents[number].logical < most; number++) {
+		uint64_t end = (uint64_t)extents[number].logical + extents[number].count;
 		uint32_t slice = extents[number].logical / slice_blocks;
-		uint32_t last = (extents[number].logical + (extents[number].count - 1)) / slice_blocks;
+		uint32_t last = (uint32_t)(((end < most ? end : most) - 1) / slice_blocks);
 
 		for (slice = slice > next ? slice : next; !error && slice <= last; slice++)
 			error = add_job(list, (struct copy_job){ .first = node, .end = node, .slice = slice });
 		next = last + 1;
 	}
-	if (!error && count)
-		list->jobs[list->count - 1].is_last = true;
-	return error;
+	/* One that is all hole has hashes. */
+	if (!error && list->count == before)
+		error = add_job(list, (struct copy_job){ .first = node, .end = node });
+	if (error)
+		return error;
+	list->jobs[list->count - 1].is_last = true;
+	if (plan->placements[node].is_protected)
+		atomic_init(&protection_find(plan, node)->pending_slices, (unsigned int)(list->count - before));
+	return 0;
 }
 
 /* Many readers need many jobs: each file of a slow source takes long, however little is in it. */
@@ -351,9 +395,10 @@ static errcode_t open_workers(struct copying *copying, bool reads_last)
 	const struct workplace *work = copying->work;
 	unsigned int count = pool_workers(work->readers);
 
-	copying->workers = calloc(count, sizeof(*copying->workers));
+	copying->workers = aligned_alloc(alignof(struct copy_worker), count * sizeof(*copying->workers));
 	if (!copying->workers)
 		return ENOMEM;
+	memset(copying->workers, 0, count * sizeof(*copying->workers));
 	for (unsigned int worker = 0; worker < count; worker++) {
 		struct copy_worker *own = &copying->workers[worker];
 		errcode_t error = content_reader_create(plan->source->tree, &own->reader);
@@ -387,15 +432,21 @@ static void close_workers(const struct copying *copying)
 	for (unsigned int worker = 0; copying->workers && worker < pool_workers(copying->work->readers); worker++) {
 		content_reader_destroy(copying->workers[worker].reader);
 		run_writer_free(&copying->workers[worker].writer);
+		protect_worker_free(&copying->workers[worker].protect);
 		free(copying->workers[worker].zeros.runs);
 	}
 	free(copying->workers);
+	protect_release(copying->plan);
 }
 
 errcode_t copy_files(const struct plan *plan, struct image_file *file, const struct workplace *work, bool reads_last,
                      struct zero_runs *zeros, uint64_t *shared_bytes)
 {
-	struct copying copying = { .plan = plan, .work = work, .file = file };
+	SCOPE_FREE char *directory = spool_directory(plan->options->image);
+	struct copying copying = { .plan = plan, .work = work, .file = file, .directory = directory };
+
+	if (!directory)
+		return workplace_result(work, ENOMEM, "cannot copy the files");
 	errcode_t error = list_jobs(&copying);
 
 	progress_stage(plan->options->progress, "copy", plan->data_bytes, copying.files);

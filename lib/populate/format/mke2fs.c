@@ -92,11 +92,35 @@ static errcode_t extended_list(const struct mke2fs_run *run, char **ret)
 	return ENOMEM;
 }
 
+/* mke2fs obeys only its last -O. NULL: there is none. */
+static const char *features_given(const struct populate_options *options)
+{
+	const char *last = NULL;
+
+	for (char *const *option = options->mke2fs; option && *option; option++)
+		if (!strncmp(*option, "-O", 2))
+			last = *option + 2;
+	return last;
+}
+
+/* -O with verity, "" if there is nothing to add. The caller frees it. */
+static errcode_t features_with_verity(const struct mke2fs_run *run, char **ret)
+{
+	const char *given = features_given(run->options);
+	bool is_excluded = extended_has(given, "^verity");
+
+	if (!run->wants_verity || is_excluded || extended_has(given, "verity"))
+		*ret = strdup("");
+	else if (asprintf(ret, "-O%s%sverity", given ? given : "", given && *given ? "," : "") < 0)
+		*ret = NULL;
+	return *ret ? 0 : ENOMEM;
+}
+
 errcode_t mke2fs_run(const struct mke2fs_run *run, struct problem *problem)
 {
 	const struct populate_options *options = run->options;
 	char inodes[32], block_bytes[32];
-	SCOPE_FREE char *extended = NULL;
+	SCOPE_FREE char *extended = NULL, *features = NULL;
 	size_t count = 0, next = 0;
 
 	while (options->mke2fs && options->mke2fs[count])
@@ -107,11 +131,16 @@ errcode_t mke2fs_run(const struct mke2fs_run *run, struct problem *problem)
 	arguments[next++] = "mke2fs";
 	for (size_t option = 0; option < count; option++)
 		arguments[next++] = options->mke2fs[option];
+	errcode_t error = features_with_verity(run, &features);
+	if (error)
+		return problem_set(problem, error, options->image, "mke2fs failed");
+	if (*features)
+		arguments[next++] = features;
 	/* In an empty file it would find all blocks bad, and badblocks(8) has no offset. */
 	if (run->is_device && !run->offset_bytes && options->bad_block_checks > 0)
 		arguments[next++] = options->bad_block_checks > 1 ? "-cc" : "-c";
 	arguments[next++] = options->mke2fs_output ? "-v" : "-q";
-	errcode_t error = extended_list(run, &extended);
+	error = extended_list(run, &extended);
 	if (error)
 		return problem_set(problem, error, options->image, "mke2fs failed");
 	arguments[next++] = "-E";

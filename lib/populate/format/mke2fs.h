@@ -14,6 +14,7 @@ struct mke2fs_run {
 	const char *size;                /* NULL: the size of the file or device */
 	uint64_t inodes;                 /* -N of ours, 0: mke2fs decides */
 	uint32_t block_bytes;            /* -b of ours, 0: mke2fs decides */
+	bool wants_verity;               /* the feature is added unless the options exclude it */
 };
 
 /* Runs it to its end. Its own words become the problem's reason. */

@@ -60,6 +60,8 @@ void flags_count_lost(const struct plan *plan, uint32_t node, const struct inode
 		count(&lost->xattrs, node);
 	if (plan_node(plan, node)->is_casefolded && !plan->placements[node].is_casefolded)
 		count(&lost->casefolded, node);
+	if (tree_detail(plan->source->tree, plan_node(plan, node))->verity && !plan->placements[node].is_protected)
+		count(&lost->unprotected, node);
 	if (is_changed(plan, value->mtime) || is_changed(plan, value->atime) || is_changed(plan, value->ctime) ||
 	    (plan->format.extra_isize && is_changed(plan, value->crtime)))
 		count(&lost->times, node);
@@ -84,6 +86,7 @@ void flags_join_lost(struct flags_lost *all, const struct flags_lost *more)
 	join(&all->xattrs, &more->xattrs);
 	join(&all->times, &more->times);
 	join(&all->casefolded, &more->casefolded);
+	join(&all->unprotected, &more->unprotected);
 }
 
 static errcode_t warn(const struct plan *plan, struct warnings *warnings, const struct flags_left_out *left_out,
@@ -116,6 +119,11 @@ errcode_t flags_warn(const struct plan *plan, const struct flags_lost *lost, str
 	if (!error)
 		error = warn(plan, warnings, &lost->casefolded, "its names are compared with their case",
 		             "the filesystem lacks the feature casefold");
+	if (!error)
+		error = warn(plan, warnings, &lost->unprotected, "is not protected by fs-verity in the new image",
+		             plan->format.verity && plan->format.extents ?
+		                     "the hashes do not fit the new filesystem's blocks" :
+		                     "the filesystem lacks the feature verity, or extents");
 	return error ? error :
 	               warn(plan, warnings, &lost->unknown, "some of its file flags are left out",
 	                    "ext4 does not store them for a file of its type");

@@ -29,6 +29,7 @@ struct flags_lost {
 	struct flags_left_out acls, xattrs;    /* ACLs of NFSv4, and xattrs of other names than ext4 has */
 	struct flags_left_out times;           /* that are stored as others */
 	struct flags_left_out casefolded;      /* directories that compared their names without case */
+	struct flags_left_out unprotected;     /* files that fs-verity protects in their source */
 };
 
 /* Counts what a node's inode, of that value, does not get, once that is known. Each worker counts by itself. */

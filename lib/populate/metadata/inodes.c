@@ -8,6 +8,7 @@
 #include "populate/metadata/directories.h"
 #include "populate/metadata/flags.h"
 #include "populate/metadata/xattrs.h"
+#include "populate/build/protection.h"
 #include "tree/contents.h"
 #include "tree/file_flags.h"
 #include "support/bisect.h"
@@ -93,6 +94,7 @@ void inodes_describe(const struct plan *plan, uint32_t node, struct inode_value 
 		.xattr_block = xattrs_block_of(plan, node),
 		.project = plan_project(plan, node),
 		.flags = flags_of(plan, node) | (plan->placements[node].is_casefolded ? EXT4_CASEFOLD_FL : 0) |
+		         (plan->placements[node].is_protected ? EXT4_VERITY_FL : 0) |
 		         (plan_project_is_inherited(plan, node) ? EXT4_PROJINHERIT_FL : 0),
 	};
 	describe_times(plan, source, value);
@@ -235,6 +237,23 @@ static errcode_t describe_inline(const struct plan *plan, uint32_t node, struct 
 	return 0;
 }
 
+/* What fs-verity adds to a file goes on where its data end, but for a gap that every such file has. */
+static uint64_t extents_of(const struct plan *plan, uint32_t node)
+{
+	struct file_extent single;
+	uint32_t count, number = 1;
+	const struct file_extent *extents = placement_extents(&plan->placements[node], &single, &count);
+
+	if (!plan->placements[node].is_protected)
+		return count;
+	uint64_t first = protection_place(plan, node).first_block;
+
+	for (; number < count && extents[number].logical < first; number++)
+		;
+	return count - (number < count && extents[number].logical == first &&
+	                extents[number].physical == extents[number - 1].physical + extents[number - 1].count);
+}
+
 static errcode_t write_inode(const struct sealing *sealing, uint32_t node, void *bytes, struct inode_worker *own,
                              struct problem *problem)
 {
@@ -269,7 +288,7 @@ static errcode_t write_inode(const struct sealing *sealing, uint32_t node, void 
 	if (S_ISREG(value.mode) && placement->blocks) {
 		own->counts.regular_files++;
 		own->counts.data_blocks += placement->blocks;
-		own->counts.data_extents += placement->has_extent_map ? placement->map->extent_count : 1;
+		own->counts.data_extents += extents_of(plan, node);
 	}
 	return inode_encode(&plan->format, placement->ino, &value, area, bytes);
 }

@@ -3,6 +3,8 @@
 
 #include <sys/stat.h>
 
+#include "populate/build/protection.h"
+
 static uint64_t round_up_shift(uint64_t bytes, unsigned int bits)
 {
 	return (bytes >> bits) + !!(bytes & ((1ull << bits) - 1));
@@ -24,6 +26,12 @@ void block_runs_start_counted(struct block_runs *runs, const struct plan *plan, 
 	block_runs_start(runs, &plan->format, node);
 	if (!S_ISREG(node->mode))
 		runs->file_blocks = plan->placements[number].blocks;
+	if (!plan->placements[number].is_protected)
+		return;
+	const struct verity_place place = protection_place(plan, number);
+
+	runs->added_start = place.first_block >> plan->format.cluster_bits << plan->format.cluster_bits;
+	runs->added_end = place.first_block + place.blocks;
 }
 
 /* Blocks [*start, *end) of a segment, rounded out to clusters and cut at the end of the file. */
@@ -39,7 +47,8 @@ static void segment_blocks(const struct block_runs *runs, const struct tree_segm
 		*end = runs->file_blocks;
 }
 
-bool block_runs_next(struct block_runs *runs, uint32_t *logical, uint32_t *blocks)
+/* The next run of data. */
+static bool next_data(struct block_runs *runs, uint32_t *logical, uint32_t *blocks)
 {
 	const struct tree_data_map *map = runs->node->data_map;
 	uint64_t start, end, next_start, next_end;
@@ -63,5 +72,19 @@ bool block_runs_next(struct block_runs *runs, uint32_t *logical, uint32_t *block
 	}
 	*logical = (uint32_t)start;
 	*blocks = (uint32_t)(end - start);
+	return true;
+}
+
+bool block_runs_next(struct block_runs *runs, uint32_t *logical, uint32_t *blocks)
+{
+	bool is_data = next_data(runs, logical, blocks), has_added = runs->added_end > runs->added_start;
+
+	if (!has_added || (is_data && (uint64_t)*logical + *blocks < runs->added_start))
+		return is_data;
+	/* The data reach into its first cluster, or up to it: then both are one run. */
+	if (!is_data)
+		*logical = (uint32_t)runs->added_start;
+	*blocks = (uint32_t)(runs->added_end - *logical);
+	runs->added_end = runs->added_start;
 	return true;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which blocks of a node are to be mapped: of a regular file its data rounded out to whole clusters. Pure. */
+/*
+ * Which blocks of a node are to be mapped: of a regular file its data rounded out to whole clusters, and what protects
+ * it, which ends with a block of its own, for Linux looks for it there. Pure.
+ */
 #pragma once
 
 #include "populate/build/plan.h"
@@ -9,6 +12,8 @@ struct block_runs {
 	const struct ondisk_format *format;
 	const struct tree_node *node;
 	uint64_t file_blocks;  /* from its beginning to its end */
+	uint64_t added_start;  /* of the blocks beyond the file's end that fs-verity needs */
+	uint64_t added_end;    /* as added_start: there are none, or they have been given */
 	uint32_t next_segment; /* of the data map; of a file without one: 1 when its only run has been given */
 };
 

@@ -9,6 +9,7 @@
 #include "populate/metadata/directories.h"
 #include "populate/metadata/xattrs.h"
 #include "populate/plan/block_runs.h"
+#include "populate/build/protection.h"
 
 /* mke2fs gives lost+found 16 KiB, so that e2fsck need not allocate when it rescues files. */
 #define LOST_FOUND_BYTES 16384u
@@ -69,22 +70,29 @@ static errcode_t count_file(const struct plan *plan, uint32_t number, struct dis
 	struct block_runs runs;
 	uint32_t logical, blocks;
 	struct cuts cuts = { 0 };
-	uint64_t total = 0;
+	uint64_t total = 0, added;
+	bool is_protected;
 
 	if (node->size_bytes > file_map_max_bytes(&plan->format))
 		return EFBIG;
-	if (node->size_bytes && fits_inode(plan, number, node->size_bytes)) {
+	errcode_t error = protection_decide(plan, number, &is_protected);
+
+	if (error)
+		return error;
+	plan->placements[number].is_protected = is_protected;
+	if (!is_protected && node->size_bytes && fits_inode(plan, number, node->size_bytes)) {
 		plan->placements[number].is_inline = true;
 		return 0;
 	}
-	block_runs_start(&runs, &plan->format, node);
+	block_runs_start_counted(&runs, plan, number);
+	added = runs.added_end - runs.added_start;
 	while (block_runs_next(&runs, &logical, &blocks)) {
 		total += blocks;
 		need->clusters += plan_clusters(plan, blocks);
 		add_cuts(plan, blocks, &cuts);
 	}
 	plan->placements[number].blocks = (uint32_t)total;
-	need->data_bytes += node->is_sparse ? total << plan->format.block_bits : node->size_bytes;
+	need->data_bytes += node->is_sparse ? (total - added) << plan->format.block_bits : node->size_bytes;
 	if (!plan->format.extents)
 		return runs.file_blocks > EXT2_NDIR_BLOCKS ? count_indirect(plan, number, &need->clusters) : 0;
 	count_extent_map(plan, &cuts, need);
@@ -197,6 +205,13 @@ static errcode_t limit_problem(const struct plan *plan, uint32_t number, errcode
 	SCOPE_FREE char *path = tree_path(plan->source->tree, number);
 	const char *action = "cannot be stored";
 
+	if (S_ISREG(node->mode) && error != EMLINK && node->size_bytes <= file_map_max_bytes(format)) {
+		SCOPE_FREE char *reason = protection_reason(plan, number, error);
+
+		if (reason)
+			return problem_set_reason(problem, error, path, "cannot be protected by fs-verity", "%s",
+			                          reason);
+	}
 	if (error == EMLINK && S_ISDIR(node->mode))
 		return problem_set_reason(problem, error, path, action,
 		                          "it has %" PRIu32
@@ -247,6 +262,7 @@ static errcode_t count_district(void *context, unsigned int worker, size_t distr
 		if (!S_ISDIR(node->mode)) {
 			plan->placements[number].blocks = 0;
 			plan->placements[number].is_inline = false;
+			plan->placements[number].is_protected = false;
 		}
 		if (tree_node_is_link(plan->source->tree, number))
 			continue;
@@ -430,6 +446,9 @@ errcode_t space_estimate_count(struct plan *plan, struct pool *pool, const struc
 		error = count_districts(plan, pool, problem);
 	if (error)
 		return error;
+	error = protection_list(plan);
+	if (error)
+		return problem_set(problem, error, NULL, "cannot plan the image");
 	space->quota_blocks =
 		format->quota ? (most_quota_owners(plan) * QUOTA_OWNER_BYTES + 65536) >> format->block_bits : 0;
 	space->is_counted = true;
@@ -446,4 +465,5 @@ void space_estimate_release(struct plan *plan)
 	free(TAKE(plan->space.districts));
 	plan->space.is_counted = false;
 	xattrs_release(plan);
+	protection_release(plan);
 }

@@ -377,6 +377,7 @@ errcode_t size_choose(struct plan *plan, const struct workplace *work, const str
 	struct sizing sizing = {
 		.plan = plan,
 		.work = work,
+		.run.wants_verity = plan->source->has_protected,
 		.run.path = scratch.path,
 		.descriptor = scratch.descriptor,
 		.extra_blocks = choice->extra_blocks,
@@ -419,6 +420,7 @@ errcode_t size_format(struct plan *plan, const struct workplace *work, const str
 	struct sizing sizing = {
 		.plan = plan,
 		.work = work,
+		.run.wants_verity = plan->source->has_protected,
 		.run.path = output->work_path,
 		.run.is_device = output->is_device,
 		.run.offset_bytes = output->offset_bytes,

@@ -13,6 +13,7 @@
 #include "ext2fs/fs_errors.h"
 #include "populate/format/filesystem.h"
 #include "populate/metadata/inodes.h"
+#include "populate/verify/verify_protection.h"
 #include "tree/contents.h"
 #include "tree/file_flags.h"
 #include "support/run/interrupt.h"
@@ -24,6 +25,7 @@ struct verify_worker {
 	ext2_filsys fs;
 	struct extent_list runs; /* of a file's blocks in the image */
 	struct content_reader *source;
+	struct protect_worker protect;
 	char *from_image, *from_source; /* BUFFER_BYTES each */
 };
 
@@ -136,6 +138,9 @@ static errcode_t compare_inode(const struct subject *subject, const struct ext2_
 	if ((inode->i_flags ^ wanted.flags) & FILE_FLAGS_KEPT)
 		return differs(subject, "its file flags are 0x%x, not 0x%x", inode->i_flags & FILE_FLAGS_KEPT,
 		               wanted.flags & FILE_FLAGS_KEPT);
+	if ((inode->i_flags ^ wanted.flags) & EXT4_VERITY_FL)
+		return differs(subject, "fs-verity %s it",
+		               inode->i_flags & EXT4_VERITY_FL ? "protects" : "does not protect");
 	/* A directory with more links than can be counted has 1. */
 	if (inode->i_links_count != (wanted.links > EXT2_LINK_MAX ? 1 : wanted.links))
 		return differs(subject, "it has %u links, not %u", inode->i_links_count, wanted.links);
@@ -385,6 +390,24 @@ static int visit_block(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical, blk6
 	return subject->error ? BLOCK_ABORT : 0;
 }
 
+static bool is_protected(const struct subject *subject)
+{
+	return subject->verifying->plan->placements[subject->node].is_protected;
+}
+
+static errcode_t compare_protection(const struct subject *subject)
+{
+	const struct verifying *verifying = subject->verifying;
+	struct verify_worker *own = subject->own;
+	const char *what;
+	errcode_t error = verify_protection(verifying->plan, &verifying->file->image, &own->protect, own->source,
+	                                    subject->node, &own->runs, &what, subject->problem);
+
+	if (error)
+		return unreadable(subject, error);
+	return what ? differs(subject, "%s", what) : 0;
+}
+
 static errcode_t compare_mapped(struct subject *subject)
 {
 	const unsigned int block_bits = subject->verifying->plan->format.block_bits;
@@ -403,6 +426,8 @@ static errcode_t compare_mapped(struct subject *subject)
 		uint64_t start = (uint64_t)run->logical << block_bits;
 		uint64_t end = start + ((uint64_t)run->count << block_bits);
 
+		if (start >= size_bytes && is_protected(subject))
+			break;
 		if (start >= size_bytes)
 			return differs(subject, "it has blocks after its end");
 		end = end < size_bytes ? end : size_bytes;
@@ -413,7 +438,8 @@ static errcode_t compare_mapped(struct subject *subject)
 			return error;
 		done = end;
 	}
-	return compare_hole(subject, done, size_bytes);
+	error = compare_hole(subject, done, size_bytes);
+	return error || !is_protected(subject) ? error : compare_protection(subject);
 }
 
 static errcode_t compare_file(struct subject *subject, const struct ext2_inode_large *inode)
@@ -454,7 +480,9 @@ static errcode_t compare_node(struct subject *subject)
 		return compare_directory(subject);
 	if (S_ISLNK(mode))
 		return compare_symlink(subject);
-	return S_ISREG(mode) && node_of(subject)->size_bytes ? compare_file(subject, &inode) : 0;
+	if (!S_ISREG(mode) || (!node_of(subject)->size_bytes && !is_protected(subject)))
+		return 0;
+	return compare_file(subject, &inode);
 }
 
 static errcode_t open_worker(const struct plan *plan, const struct image_file *file, struct verify_worker *own)
@@ -497,10 +525,15 @@ errcode_t verify_image(const struct plan *plan, const struct image_file *file, c
 {
 	const char *e2fsck[] = { "e2fsck", "-fn", file->filesystem_path, NULL };
 	unsigned int count = pool_workers(work->pool);
-	SCOPE_FREE struct verify_worker *workers = calloc(count, sizeof(*workers));
+	SCOPE_FREE struct verify_worker *workers =
+		aligned_alloc(alignof(struct verify_worker), count * sizeof(*workers));
 	struct verifying verifying = { plan, file, workers };
-	errcode_t error = workers ? filesystem_run(file, work, e2fsck, "e2fsck finds it damaged") : ENOMEM;
+	errcode_t error = ENOMEM;
 
+	if (workers) {
+		memset(workers, 0, count * sizeof(*workers));
+		error = filesystem_run(file, work, e2fsck, "e2fsck finds it damaged");
+	}
 	if (!error)
 		error = pool_run(work->pool, node_task_count(plan->source->tree), verify_nodes, &verifying,
 		                 work->problem);
@@ -508,6 +541,7 @@ errcode_t verify_image(const struct plan *plan, const struct image_file *file, c
 		if (workers[worker].fs)
 			ext2fs_free(workers[worker].fs);
 		free(workers[worker].runs.extents);
+		protect_worker_free(&workers[worker].protect);
 		content_reader_destroy(workers[worker].source);
 		free(workers[worker].from_image);
 		free(workers[worker].from_source);

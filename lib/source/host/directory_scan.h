@@ -11,6 +11,7 @@
 #include <stdalign.h>
 
 #include "source/host/data_segments.h"
+#include "source/host/host_verity.h"
 #include "source/host/host_xattrs.h"
 #include "source/host/open_below.h"
 #include "source/kind/source_kind.h"
@@ -96,6 +97,8 @@ struct scan_worker {
 	bool knows_device; /* whether the sizes of the files of the last device are made up */
 	bool device_is_made_up;
 	uint64_t device;
+	uint64_t verity_device; /* the device of the last regular file, and whether it can have protected ones */
+	enum host_verity_support verity_support;
 	struct scan_linked *linked;
 	size_t linked_count, linked_capacity;
 

@@ -224,6 +224,18 @@ static void read_times(const struct place *place, const char *name, const struct
 		detail->crtime = (struct tree_time){ answer.stx_btime.tv_sec, answer.stx_btime.tv_nsec, true };
 }
 
+static bool has_verity(const struct place *place, const char *name, const struct stat *status)
+{
+	struct scan_worker *worker = place->worker;
+
+	if (worker->verity_device != status->st_dev)
+		worker->verity_support = HOST_VERITY_UNKNOWN;
+	worker->verity_device = status->st_dev;
+	if (worker->verity_support == HOST_VERITY_UNKNOWN)
+		worker->verity_support = host_verity_ask(place->descriptor, name);
+	return worker->verity_support == HOST_VERITY_POSSIBLE && host_verity_has(place->descriptor, name);
+}
+
 static errcode_t read_detail(const struct place *place, struct tree_node *node, const struct stat *status)
 {
 	const struct scan_options *options = place->scan->options;
@@ -231,8 +243,14 @@ static errcode_t read_detail(const struct place *place, struct tree_node *node, 
 	struct tree_detail detail = { 0 };
 	errcode_t error = 0;
 
-	if (!options->asks_for_projects && !options->asks_for_times)
+	bool is_protected = S_ISREG(status->st_mode) && has_verity(place, name, status);
+
+	if (!options->asks_for_projects && !options->asks_for_times && !is_protected)
 		return 0;
+	if (is_protected)
+		error = host_verity_read(place->descriptor, name, &place->worker->memory, &detail.verity);
+	if (error)
+		return fail(place, node, error, "cannot read what fs-verity has of it");
 	if (options->asks_for_times)
 		read_times(place, name, status, &detail);
 	if (options->asks_for_projects)

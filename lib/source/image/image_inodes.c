@@ -7,6 +7,7 @@
 
 #include "image/contents.h"
 #include "image/inode_table.h"
+#include "source/image/image_verity.h"
 #include "support/bisect.h"
 #include "support/vector.h"
 #include "tree/details.h"
@@ -357,6 +358,7 @@ static errcode_t read_detail(struct reading *reading)
 	struct image_scan *scan = reading->scan;
 	const struct inode_decoded *all = &reading->source.all;
 	struct tree_detail detail = { 0 };
+	errcode_t error = 0;
 
 	if (scan->volume->format.project)
 		detail.project = all->value.project;
@@ -366,9 +368,11 @@ static errcode_t read_detail(struct reading *reading)
 		if (all->has_crtime)
 			detail.crtime = time_of(&all->value.crtime);
 	}
-	if (!detail.project && !scan->options->asks_for_times)
-		return 0;
-	errcode_t error = source_counts_metadata(scan->options->counts, sizeof(detail));
+	if (S_ISREG(all->value.mode) && (reading->source.view.flags & EXT4_VERITY_FL))
+		error = image_read_verity(scan, reading->worker, &reading->source, &detail.verity);
+	if (error || (!detail.project && !scan->options->asks_for_times && !detail.verity))
+		return error;
+	error = source_counts_metadata(scan->options->counts, sizeof(detail));
 
 	if (error)
 		return error;

@@ -90,7 +90,7 @@ static errcode_t warn_of_losses(const struct image_scan *scan)
 	for (unsigned int n = 0; n < scan->worker_count; n++)
 		add_count(&verity, &scan->workers[n].verity);
 	return warn(scan, &verity, "is not protected by fs-verity in the new image",
-	            "its contents are copied, without the hashes that protect them");
+	            "its descriptor is damaged or missing; its contents are copied");
 }
 
 static errcode_t read_volume(struct image_scan *scan, struct problem *problem)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "support/bisect.h"
+#include "tree/details.h"
 #include "tree/exclude.h"
 
 #define CHUNK_NODES 4096u
@@ -242,7 +243,7 @@ static void fill_node(const struct image_scan *scan, struct image_worker *worker
 		finish_directory(node, &scan->directories[entry->inode->directory]);
 	else
 		note_name(entry->inode, number);
-	if (entry->inode->flags & EXT4_VERITY_FL)
+	if ((entry->inode->flags & EXT4_VERITY_FL) && !tree_detail(scan->tree, node)->verity)
 		count_first(&worker->verity, number);
 }
 

@@ -317,6 +317,8 @@ static errcode_t read_attributes(struct manifest *manifest, const struct mtree_e
 	errcode_t error = mtree_entry_apply(&taken, &manifest->tree->memory, node);
 
 	if (!error)
+		error = mtree_entry_protect(entry, manifest->tree, node);
+	if (!error)
 		error = read_owner(manifest, entry, node);
 	return error ? error : read_xattrs(manifest, entry, node);
 }

@@ -99,6 +99,8 @@ static errcode_t change(struct metadata *metadata, uint32_t number, const struct
 	errcode_t error = mtree_entry_apply(entry, &metadata->tree->memory, node);
 
 	if (!error)
+		error = mtree_entry_protect(entry, metadata->tree, node);
+	if (!error)
 		error = change_xattrs(metadata, node, entry);
 	return error ? fail(metadata, entry, error, NULL) : 0;
 }

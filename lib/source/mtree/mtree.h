@@ -7,14 +7,15 @@
  * values to the lines that follow; what a line says itself overrides them. A line may be continued after a backslash.
  *
  * nlink, cksum and so on are skipped; unknown keywords are refused. xattr.NAME=VALUE, in base64, is
- * an extension that go-mtree(1) has too.
+ * an extension that go-mtree(1) has too. fsverity=ALGORITHM or ALGORITHM:DIGEST, as fsverity(1) prints it, or none, and
+ * with it fsverity.block=BYTES, fsverity.salt=DIGITS and fsverity.signature=BASE64 are our own.
  */
 #pragma once
 
 #include <stdint.h>
 #include <stdio.h>
 
-#include "tree/tree.h"
+#include "tree/details.h"
 
 /* Digests of a file's contents. */
 enum mtree_digest { MTREE_MD5, MTREE_RMD160, MTREE_SHA1, MTREE_SHA256, MTREE_SHA384, MTREE_SHA512, MTREE_DIGEST_KINDS };
@@ -35,7 +36,11 @@ enum mtree_given {
 	MTREE_SIZE = 1 << 11,
 	MTREE_CONTENTS = 1 << 12,
 	MTREE_FLAGS = 1 << 13,
-	MTREE_FIRST_DIGEST = 1 << 14, /* and so on in the order of enum mtree_digest */
+	MTREE_VERITY = 1 << 14,
+	MTREE_VERITY_BLOCK = 1 << 15,
+	MTREE_VERITY_SALT = 1 << 16,
+	MTREE_VERITY_SIGNATURE = 1 << 17,
+	MTREE_FIRST_DIGEST = 1 << 18, /* and so on in the order of enum mtree_digest */
 };
 
 struct mtree_entry {
@@ -54,6 +59,7 @@ struct mtree_entry {
 	uint64_t size_bytes;
 	const char *contents;                    /* the path of the file that has them */
 	const char *digests[MTREE_DIGEST_KINDS]; /* as many hexadecimal digits as each kind has, of either case */
+	struct tree_verity verity;               /* algorithm 0: not to be protected by fs-verity */
 	struct tree_xattr *xattrs;               /* in the order of the line */
 	size_t xattr_count, xattr_capacity;
 };
@@ -83,6 +89,9 @@ struct tree_node mtree_plain_node(uint32_t type, int64_t mtime_seconds, uint32_t
  * its type has one: /set may have said it of others. The target is copied into memory. ENOMEM.
  */
 MUST_CHECK errcode_t mtree_entry_apply(const struct mtree_entry *entry, struct arena *memory, struct tree_node *node);
+
+/* The same for fs-verity, which a regular file has in tree->details. ENOMEM, EOVERFLOW. */
+MUST_CHECK errcode_t mtree_entry_protect(const struct mtree_entry *entry, struct tree *tree, struct tree_node *node);
 
 /* What an entry has to say of a new file of this type and does not, as words that follow its path; NULL: nothing. */
 const char *mtree_entry_lacks(const struct mtree_entry *entry, uint32_t type);

@@ -178,6 +178,74 @@ static const char *read_device(void *to, char *value)
 	return NULL;
 }
 
+/* In place; false if it is not base64. */
+static bool decode_base64(char *text, uint32_t *bytes)
+{
+	SCOPE_FREE char *copy = strdup(text);
+	struct base64_decode_ctx context;
+	size_t count = strlen(text);
+
+	base64_decode_init(&context);
+	if (!copy || !base64_decode_update(&context, &count, (uint8_t *)text, count, copy) ||
+	    !base64_decode_final(&context))
+		return false;
+	*bytes = (uint32_t)count;
+	return true;
+}
+
+static const char *read_verity(void *to, char *value)
+{
+	struct tree_verity *verity = to;
+	size_t name_bytes = strcspn(value, ":"), digest_bytes = 0;
+
+	verity->algorithm = tree_verity_algorithm(value, name_bytes);
+	verity->has_digest = verity->algorithm && value[name_bytes];
+	if (!strcmp(value, "none"))
+		return NULL;
+	if (!verity->algorithm)
+		return "is not sha256, sha512 or none";
+	if (verity->has_digest &&
+	    (!tree_verity_read_digits(value + name_bytes + 1, verity->digest, sizeof(verity->digest), &digest_bytes) ||
+	     digest_bytes != verity_digest_bytes(verity->algorithm)))
+		return "does not have as many hexadecimal digits as this digest";
+	return NULL;
+}
+
+static const char *read_verity_block(void *to, char *value)
+{
+	struct tree_verity *verity = to;
+	uint64_t bytes;
+
+	if (units_parse_number(value, 1 << VERITY_LEAST_BLOCK_BITS, 1 << VERITY_MOST_BLOCK_BITS, &bytes) ||
+	    (bytes & (bytes - 1)))
+		return "is not a power of two from 1024 to 65536";
+	verity->block_bits = (uint8_t)__builtin_ctzll(bytes);
+	return NULL;
+}
+
+static const char *read_verity_salt(void *to, char *value)
+{
+	struct tree_verity *verity = to;
+	size_t bytes;
+
+	memset(verity->salt, 0, sizeof(verity->salt));
+	if (!tree_verity_read_digits(value, verity->salt, sizeof(verity->salt), &bytes))
+		return "is not 0 to 32 bytes in hexadecimal digits";
+	verity->salt_bytes = (uint8_t)bytes;
+	return NULL;
+}
+
+static const char *read_verity_signature(void *to, char *value)
+{
+	struct tree_verity *verity = to;
+
+	if (!decode_base64(value, &verity->signature_bytes) || !verity->signature_bytes ||
+	    verity->signature_bytes > VERITY_MOST_SIGNATURE_BYTES)
+		return "is not 1 to 16128 bytes in base64";
+	verity->signature = value;
+	return NULL;
+}
+
 static const struct keyword keywords[] = {
 	{ "type", MTREE_TYPE, read_type, offsetof(struct mtree_entry, type) },
 	{ "mode", MTREE_MODE, read_mode, offsetof(struct mtree_entry, permissions) },
@@ -192,6 +260,10 @@ static const struct keyword keywords[] = {
 	{ "flags", MTREE_FLAGS, read_flags, offsetof(struct mtree_entry, flags) },
 	{ "content", MTREE_CONTENTS, read_path, offsetof(struct mtree_entry, contents) },
 	{ "contents", MTREE_CONTENTS, read_path, offsetof(struct mtree_entry, contents) },
+	{ "fsverity", MTREE_VERITY, read_verity, offsetof(struct mtree_entry, verity) },
+	{ "fsverity.block", MTREE_VERITY_BLOCK, read_verity_block, offsetof(struct mtree_entry, verity) },
+	{ "fsverity.salt", MTREE_VERITY_SALT, read_verity_salt, offsetof(struct mtree_entry, verity) },
+	{ "fsverity.signature", MTREE_VERITY_SIGNATURE, read_verity_signature, offsetof(struct mtree_entry, verity) },
 	{ "optional", MTREE_OPTIONAL, NULL, 0 },
 	{ "nochange", MTREE_NOCHANGE, NULL, 0 },
 	{ .name = "ignore" },
@@ -249,21 +321,6 @@ static const struct keyword *find_keyword(const char *name)
 		if (!strcmp(keywords[i].name, name))
 			return &keywords[i];
 	return bytes > 6 && !strcmp(name + bytes - 6, "digest") ? &skipped : NULL;
-}
-
-/* In place; false if it is not base64. */
-static bool decode_base64(char *text, uint32_t *bytes)
-{
-	SCOPE_FREE char *copy = strdup(text);
-	struct base64_decode_ctx context;
-	size_t count = strlen(text);
-
-	base64_decode_init(&context);
-	if (!copy || !base64_decode_update(&context, &count, (uint8_t *)text, count, copy) ||
-	    !base64_decode_final(&context))
-		return false;
-	*bytes = (uint32_t)count;
-	return true;
 }
 
 static const char *read_xattr(struct mtree_entry *entry, char *name, char *value)
@@ -380,6 +437,25 @@ errcode_t mtree_entry_apply(const struct mtree_entry *entry, struct arena *memor
 			return ENOMEM;
 	}
 	return 0;
+}
+
+errcode_t mtree_entry_protect(const struct mtree_entry *entry, struct tree *tree, struct tree_node *node)
+{
+	struct tree_detail detail = *tree_detail(tree, node);
+	struct tree_verity verity = entry->verity;
+
+	if (!(entry->given & MTREE_VERITY) || !S_ISREG(node->mode))
+		return 0;
+	if (!(entry->given & MTREE_VERITY_BLOCK))
+		verity.block_bits = 0;
+	if (!(entry->given & MTREE_VERITY_SALT))
+		verity.salt_bytes = 0;
+	if (!(entry->given & MTREE_VERITY_SIGNATURE))
+		verity.signature_bytes = 0;
+	detail.verity = verity.algorithm ? tree_keep_verity(tree, &verity) : NULL;
+	if (verity.algorithm && !detail.verity)
+		return ENOMEM;
+	return tree_add_detail(tree, &detail, &node->detail);
 }
 
 const char *mtree_entry_lacks(const struct mtree_entry *entry, uint32_t type)

@@ -54,7 +54,8 @@ struct directory_editor_options {
 /*
  * Reads the index's root, if there is one, and no other block. Errors: EOPNOTSUPP (an encrypted directory);
  * EXT2_ET_DIR_CORRUPTED (a map with holes or of another size, a damaged root); EXT2_ET_DIR_CSUM_INVALID;
- * EXT2_ET_DIRHASH_UNSUPP (the index's hash version); ENOMEM; those of reading.
+ * EXT2_ET_DIRHASH_UNSUPP (the index's hash version); EINVAL (inline_room_bytes is less than inline_bytes); ENOMEM;
+ * those of reading.
  */
 MUST_CHECK errcode_t directory_editor_open(const struct directory_editor_options *options,
                                            struct directory_editor **ret);
@@ -100,7 +101,7 @@ struct directory_editor_cost {
 
 struct directory_editor_cost directory_editor_cost(const struct directory_editor *editor);
 
-/* What the inode is to say after a flush. */
+/* The fields of the inode after a flush. */
 struct directory_state {
 	bool is_changed;     /* any of the following differs from what directory_editor_open() was given */
 	bool is_map_changed; /* extents do */

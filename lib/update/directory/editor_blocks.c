@@ -48,7 +48,7 @@ void editor_blocks_close(struct editor_blocks *blocks)
 	free(blocks->map.extents);
 }
 
-/* Where the block is on the disk. */
+/* The number of the block on the disk. */
 static uint64_t physical_of(const struct editor_blocks *blocks, uint32_t logical)
 {
 	size_t low = 0, high = blocks->map.count;

@@ -10,7 +10,7 @@
 #include "ondisk/file_map.h"
 #include "ondisk/index_block.h"
 
-/* What a block is: a leaf (or a block of a linear directory), 0; a node, so many levels above the leaves; the root. */
+/* The kind of a block: a leaf or a block of a linear directory is 0; a node is as many levels above the leaves. */
 #define BLOCK_LEAF 0u
 #define BLOCK_ROOT 255u
 

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "populate/verify/verify_protection.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "populate/build/spool_directory.h"
+#include "populate/build/protection.h"
+
+#define PIECE_BYTES ((size_t)64 << 10) /* at least a block of the largest size */
+
+struct comparison {
+	const struct plan *plan;
+	const struct image *image;
+	const struct protect_worker *own;
+	const struct verity_place *place;
+	uint8_t *found, *wanted; /* PIECE_BYTES each */
+};
+
+/* What blocks [block, block + count) of the file should be; all are of the tree, or none is. */
+static void make_wanted(const struct comparison *comparison, uint64_t block, uint32_t count)
+{
+	const struct protect_worker *own = comparison->own;
+	const struct verity_place *place = comparison->place;
+	unsigned int block_bits = comparison->plan->format.block_bits;
+	bool is_tree = block < place->first_block + place->tree_blocks;
+	const uint8_t *from = is_tree ? own->current_memory : own->tail;
+	uint64_t first = place->first_block + (is_tree ? 0 : place->tree_blocks);
+	uint64_t start = (block - first) << block_bits, bytes = (uint64_t)count << block_bits;
+	uint64_t all = is_tree ? hash_tree_bytes(own->current) : (place->blocks - place->tree_blocks) << block_bits;
+	uint64_t filled = all > start ? all - start : 0;
+
+	filled = filled < bytes ? filled : bytes;
+	memset(comparison->wanted, 0, bytes);
+	memcpy(comparison->wanted, from + start, filled);
+}
+
+static errcode_t compare_run(const struct comparison *comparison, const struct file_extent *run, const char **what)
+{
+	const struct verity_place *place = comparison->place;
+	unsigned int block_bits = comparison->plan->format.block_bits;
+	uint64_t next = run->logical > place->first_block ? run->logical : place->first_block;
+	uint64_t end = (uint64_t)run->logical + run->count, tail = place->first_block + place->tree_blocks;
+
+	for (uint32_t count; next < end; next += count) {
+		uint64_t most = (next < tail && tail < end ? tail : end) - next;
+		uint64_t physical = run->physical + (next - run->logical);
+
+		count = most < PIECE_BYTES >> block_bits ? (uint32_t)most : (uint32_t)(PIECE_BYTES >> block_bits);
+		if (next + count > place->first_block + place->blocks) {
+			*what = "it has blocks after fs-verity's descriptor";
+			return 0;
+		}
+		errcode_t error = image_read(comparison->image, comparison->found, (size_t)count << block_bits,
+		                             physical << block_bits);
+
+		if (error)
+			return error;
+		make_wanted(comparison, next, count);
+		if (memcmp(comparison->found, comparison->wanted, (size_t)count << block_bits)) {
+			*what = next < tail ? "its hashes for fs-verity" : "its descriptor for fs-verity";
+			return 0;
+		}
+	}
+	return 0;
+}
+
+/* Blocks between data and tree, which only large clusters have, say nothing. */
+static errcode_t compare_runs(const struct comparison *comparison, const struct extent_list *extents, const char **what)
+{
+	uint64_t start = comparison->place->first_block, blocks = 0;
+	errcode_t error = 0;
+
+	for (size_t number = 0; !error && !*what && number < extents->count; number++) {
+		const struct file_extent *run = &extents->extents[number];
+		uint64_t end = (uint64_t)run->logical + run->count, from = run->logical > start ? run->logical : start;
+
+		blocks += end > from ? end - from : 0;
+		error = compare_run(comparison, run, what);
+	}
+	if (!error && !*what && blocks != comparison->place->blocks)
+		*what = "it lacks blocks of fs-verity";
+	return error;
+}
+
+static errcode_t hash_again(const struct plan *plan, struct protect_worker *own, struct content_reader *reader,
+                            uint32_t node, struct problem *problem)
+{
+	uint64_t bytes = plan_node(plan, node)->size_bytes;
+	SCOPE_FREE char *directory = spool_directory(plan->options->image);
+	errcode_t error = directory ? protect_begin(plan, own, node, false, directory) : ENOMEM;
+
+	if (!error)
+		error = protect_read(own, reader, 0, bytes, problem);
+	return error ? error : protect_finish(plan, own, problem);
+}
+
+errcode_t verify_protection(const struct plan *plan, const struct image *image, struct protect_worker *own,
+                            struct content_reader *reader, uint32_t node, const struct extent_list *extents,
+                            const char **what, struct problem *problem)
+{
+	SCOPE_FREE uint8_t *buffers = malloc(2 * PIECE_BYTES);
+	const struct verity_place place = protection_place(plan, node);
+	const struct comparison comparison = { plan, image, own, &place, buffers, buffers + PIECE_BYTES };
+
+	*what = NULL;
+	if (!buffers)
+		return ENOMEM;
+	errcode_t error = hash_again(plan, own, reader, node, problem);
+
+	return error ? error : compare_runs(&comparison, extents, what);
+}
