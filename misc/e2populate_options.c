@@ -132,10 +132,10 @@ static const struct {
 	const char *name;
 	struct source_layering layering;
 } whiteouts[] = {
-	{ "none", { WHITEOUTS_NONE, WHITEOUTS_DROPPED } },
-	{ "oci", { WHITEOUTS_OCI, WHITEOUTS_DROPPED } },
-	{ "overlayfs", { WHITEOUTS_OVERLAYFS, WHITEOUTS_DROPPED } },
-	{ "to-overlayfs", { WHITEOUTS_OCI, WHITEOUTS_AS_OVERLAYFS } },
+	{ "none", { .whiteouts = WHITEOUTS_NONE, .keeping = WHITEOUTS_DROPPED } },
+	{ "oci", { .whiteouts = WHITEOUTS_OCI, .keeping = WHITEOUTS_DROPPED } },
+	{ "overlayfs", { .whiteouts = WHITEOUTS_OVERLAYFS, .keeping = WHITEOUTS_DROPPED } },
+	{ "to-overlayfs", { .whiteouts = WHITEOUTS_OCI, .keeping = WHITEOUTS_AS_OVERLAYFS } },
 };
 
 static const char *whiteouts_name(unsigned int index)

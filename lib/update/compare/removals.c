@@ -8,6 +8,7 @@
 #include "support/run/interrupt.h"
 #include "support/vector.h"
 #include "update/compare/comparison.h"
+#include "update/compare/linked_files.h"
 
 /* Lists the entries of a directory, after those that are listed already. */
 struct listing {
@@ -230,7 +231,8 @@ static errcode_t visit_plain_paths(struct comparison *comparison, char **paths, 
 		if (path_below(into, paths[i]))
 			return problem_set_reason(comparison->problem, EINVAL, *paths[i] ? paths[i] : "/",
 			                          "cannot remove", "the update is laid into it");
-		bool is_in_tree = in_tree && tree_find_path(comparison->plan->tree, in_tree, &node);
+		bool is_in_tree = in_tree && tree_find_path(comparison->plan->tree, in_tree, &node) &&
+		                  !linked_inode(comparison->plan->tree, node);
 
 		error = function(comparison, paths[i], is_in_tree, node);
 	}
