@@ -115,6 +115,7 @@ unit_tests := \
 	tree \
 	units \
 	unpack \
+	update \
 	vector \
 	verdict \
 	views \

@@ -20,8 +20,8 @@
 #define MOST_LOGGED_BLOCKS 14u
 /* A batch ends after so many actions in any case: their files' extents and xattrs are in memory. */
 #define MOST_BATCH 8192u
-/* The smallest log in which steps make sense. */
-#define LEAST_ROOM 64u
+/* Runs of blocks of a large file are not shorter, as a rule. */
+#define BLOCKS_OF_A_RUN 64u
 
 errcode_t applying_problem(const struct applying *applying, const struct update_action *action, errcode_t error,
                            const char *what)
@@ -99,21 +99,39 @@ static errcode_t run_batch(struct applying *applying, size_t first, size_t most,
 	return error;
 }
 
+/*
+ * The groups whose bitmaps an action changes: small ones lie in few, and what large ones go to and come from is counted
+ * as if each run were as short as in a badly fragmented filesystem.
+ */
+static uint64_t changed_groups(const struct applying *applying, const struct update_action *action)
+{
+	uint64_t groups = applying->filesystem->volume.geometry.groups;
+	uint64_t runs = action->moved_blocks / BLOCKS_OF_A_RUN;
+
+	return runs < groups ? runs : groups;
+}
+
 /* How many actions may follow in this transaction; 0: it has to end first. */
 static size_t next_batch(const struct applying *applying, size_t first)
 {
+	const struct update_plan *plan = applying->plan;
 	uint64_t room = update_filesystem_log_room(applying->filesystem);
-	uint64_t used = update_filesystem_log_blocks(applying->filesystem);
-	size_t left = applying->plan->count - first;
-	uint64_t most = used < room ? (room - used) / MOST_LOGGED_BLOCKS : 0;
+	uint64_t used = update_filesystem_log_blocks(applying->filesystem), begun = used, groups = 0;
+	size_t count = 0;
 
+	while (first + count < plan->count && count < MOST_BATCH) {
+		groups += changed_groups(applying, &plan->actions[first + count]);
+		if (groups > applying->filesystem->volume.geometry.groups)
+			groups = applying->filesystem->volume.geometry.groups;
+		used += MOST_LOGGED_BLOCKS;
+		if (used + 3 * groups > room && !applying->options->is_atomic)
+			break;
+		count++;
+	}
 	/* Each batch writes its directories: many small ones at the end of a log cost more than a commit. */
-	if (used > room / 2 && most < room / MOST_LOGGED_BLOCKS / 4)
-		most = 0;
-	if (applying->options->is_atomic)
-		most = MOST_BATCH;
-	most = most < MOST_BATCH ? most : MOST_BATCH;
-	return most < left ? (size_t)most : left;
+	if (begun > room / 2 && count < room / MOST_LOGGED_BLOCKS / 4 && first + count < plan->count)
+		return 0;
+	return count;
 }
 
 static errcode_t too_large(const struct applying *applying, uint64_t blocks)

@@ -22,14 +22,15 @@ enum update_verb {
 
 struct update_action {
 	enum update_verb verb;
-	bool changes_xattrs; /* UPDATE_METADATA: xattrs are a part of it */
-	bool was_directory;  /* what has the name now is one, empty by then */
-	uint8_t name_bytes;  /* UPDATE_REMOVE: */
-	uint32_t node;       /* of the tree; not for UPDATE_REMOVE */
-	uint32_t parent;     /* UPDATE_REMOVE: the directory's inode */
-	uint32_t ino;        /* what has the name now; 0: nothing has */
-	const char *path;    /* UPDATE_REMOVE: in the image; in update_plan.memory */
-	const char *name;    /* UPDATE_REMOVE: the end of path; UPDATE_CREATE of the root: its name there */
+	bool changes_xattrs;   /* UPDATE_METADATA: xattrs are a part of it */
+	bool was_directory;    /* what has the name now is one, empty by then */
+	uint8_t name_bytes;    /* UPDATE_REMOVE: */
+	uint32_t node;         /* of the tree; not for UPDATE_REMOVE */
+	uint32_t parent;       /* UPDATE_REMOVE: the directory's inode */
+	uint32_t moved_blocks; /* that are taken or freed, at most; UINT32_MAX: as many or more (target/need.h) */
+	uint32_t ino;          /* what has the name now; 0: nothing has */
+	const char *path;      /* UPDATE_REMOVE: in the image; in update_plan.memory */
+	const char *name;      /* UPDATE_REMOVE: the end of path; UPDATE_CREATE of the root: its name there */
 };
 
 struct update_plan {

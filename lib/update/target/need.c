@@ -80,7 +80,7 @@ static uint64_t name_bytes(const struct tree_node *node)
 	return node->name_bytes + 16u;
 }
 
-errcode_t update_need_count(const struct update_plan *plan, const struct volume *volume, struct update_need *need)
+errcode_t update_need_count(struct update_plan *plan, const struct volume *volume, struct update_need *need)
 {
 	const struct ondisk_format *format = &volume->format;
 	SCOPE_FREE uint8_t *raw = malloc(format->inode_bytes);
@@ -89,7 +89,8 @@ errcode_t update_need_count(const struct update_plan *plan, const struct volume 
 
 	*need = (struct update_need){ 0 };
 	for (size_t i = 0; !error && i < plan->count; i++) {
-		const struct update_action *action = &plan->actions[i];
+		struct update_action *action = &plan->actions[i];
+		uint64_t before = need->blocks.taken + need->blocks.freed;
 		const struct tree_node *node = &plan->tree->nodes[action->node];
 		bool makes = action->verb == UPDATE_CREATE || action->verb == UPDATE_REPLACE;
 
@@ -101,6 +102,9 @@ errcode_t update_need_count(const struct update_plan *plan, const struct volume 
 			entry_bytes += name_bytes(node);
 		if (action->ino && action->verb != UPDATE_METADATA)
 			error = count_freed(volume, action->ino, action->verb == UPDATE_REPLACE, raw, need);
+		uint64_t moved = need->blocks.taken + need->blocks.freed - before;
+
+		action->moved_blocks = moved < UINT32_MAX ? (uint32_t)moved : UINT32_MAX;
 	}
 	/* Leaves that are split are half full, and each directory may have to begin an index. */
 	uint64_t leaves = (2 * entry_bytes / format->block_bytes + 2) << format->cluster_bits;

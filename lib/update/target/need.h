@@ -15,9 +15,8 @@ struct update_need {
 	struct update_balance blocks, inodes;
 };
 
-/* Reads the inodes of what goes. Errors of reading them. */
-MUST_CHECK errcode_t update_need_count(const struct update_plan *plan, const struct volume *volume,
-                                       struct update_need *need);
+/* Reads the inodes of what goes, and notes each action's blocks in it. Errors of reading. */
+MUST_CHECK errcode_t update_need_count(struct update_plan *plan, const struct volume *volume, struct update_need *need);
 
 /*
  * How many blocks and inodes the filesystem lacks for it, with free_blocks that are to be free afterwards; both 0:
