@@ -34,15 +34,15 @@ static void print_count(uint64_t count, const char *what, bool *is_first)
 
 static void print_report(const struct command *command, const struct update_report *report)
 {
-	bool is_first = true;
+	bool is_first = true, is_same = !(report->added + report->replaced + report->changed + report->removed);
 
 	utf8_print(command->options.image, stdout);
-	fputs(command->options.is_dry_run ? " would change: " : ": ", stdout);
+	fputs(command->options.is_dry_run && !is_same ? " would change: " : ": ", stdout);
 	print_count(report->added, "added", &is_first);
 	print_count(report->replaced, "replaced", &is_first);
 	print_count(report->changed, "with other metadata", &is_first);
 	print_count(report->removed, "removed", &is_first);
-	puts(is_first ? "nothing: all is as it should be" : "");
+	puts(is_same ? "nothing: all is as it should be" : "");
 	if (report->commits)
 		printf("%s of data, %" PRIu64 " transaction%s\n", units_bytes(report->data_bytes).text, report->commits,
 		       units_plural(report->commits));

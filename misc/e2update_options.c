@@ -18,7 +18,7 @@
 
 static const char usage[] = "Usage: e2update [options] [-d SOURCE]... [--remove PATH]... IMAGE\n"
 			    "Lays SOURCE over the files of an ext2, ext3 or ext4 image, in place and without a mount. "
-                            "What is the same is not\n"
+			    "What is the same is not\n"
 			    "touched, and after a crash the image is whole: its files are old or new.\n"
 			    "\n"
 			    "  IMAGE                a file or a block device; nothing may have it mounted\n";

@@ -230,7 +230,7 @@ static size_t count_links_below(const struct stack *stack)
 	return count;
 }
 
-/* What hard links lead to becomes the lowest layer. */
+/* The files that hard links lead to become the lowest layer. */
 static errcode_t add_base(struct stack *stack, size_t count, struct pool *pool, struct problem *problem)
 {
 	SCOPE_FREE const char **paths = malloc(count * sizeof(*paths));

@@ -48,24 +48,24 @@ errcode_t place_clusters(struct update_filesystem *filesystem, uint64_t goal, ui
 
 /* --- Blocks of contents ------------------------------------------------------------------------------------------- */
 
-static errcode_t take_run(struct placing *placing, struct ext2mb_file *file, uint32_t logical, uint64_t blocks)
+/*
+ * No preallocation: a request of its very size finds the holes that earlier updates have left, where files that share
+ * one would take the long free extents. After 20 updates of 1 % of linux-source's files half of the free space was in
+ * extents of up to 104 KiB with preallocations.
+ */
+static errcode_t take_run(struct placing *placing, uint32_t logical, uint64_t blocks)
 {
 	struct placed_inode *placed = placing->placed;
 	unsigned int bits = placing->format->cluster_bits;
 	errcode_t error = 0;
 
 	while (!error && blocks) {
-		const struct ext2mb_file_request request = {
-			.struct_bytes = sizeof(request),
-			.logical = logical,
-			.count = whole_clusters(placing->format, blocks),
-		};
 		struct ext2mb_extent extent;
 
-		error = ext2mb_file_alloc(placing->filesystem->worker, file, &request, &extent);
+		error = update_filesystem_take(placing->filesystem, placing->goal,
+		                               whole_clusters(placing->format, blocks), &extent);
 		if (error)
 			return error;
-		update_filesystem_touch_blocks(placing->filesystem, extent.start, extent.count);
 		uint64_t mapped = extent.count < blocks ? extent.count : blocks;
 
 		placed->clusters += extent.count >> bits;
@@ -77,37 +77,17 @@ static errcode_t take_run(struct placing *placing, struct ext2mb_file *file, uin
 	return error;
 }
 
-static errcode_t take_runs(struct placing *placing, struct ext2mb_file *file)
+static errcode_t take_contents(struct placing *placing)
 {
 	struct block_runs runs;
 	uint32_t logical, blocks;
 	errcode_t error = 0;
 
 	if (!S_ISREG(placing->node->mode))
-		return take_run(placing, file, 0, 1);
+		return take_run(placing, 0, 1);
 	block_runs_start(&runs, placing->format, placing->node);
 	while (!error && block_runs_next(&runs, &logical, &blocks))
-		error = take_run(placing, file, logical, blocks);
-	return error;
-}
-
-static errcode_t take_contents(struct placing *placing)
-{
-	uint64_t blocks = (placing->node->size_bytes + placing->format->block_bytes - 1) >> placing->format->block_bits;
-	const struct ext2mb_file_info info = {
-		.struct_bytes = sizeof(info),
-		.blocks = S_ISREG(placing->node->mode) ? blocks : 1,
-		.ino = placing->placed->ino,
-		.parent = placing->parent,
-		.flags = EXT2MB_FILE_FINAL,
-	};
-	struct ext2mb_file *file;
-	errcode_t error = ext2mb_file_open(placing->filesystem->worker, &info, &file);
-
-	if (error)
-		return error;
-	error = take_runs(placing, file);
-	ext2mb_file_close(placing->filesystem->worker, file);
+		error = take_run(placing, logical, blocks);
 	return error;
 }
 
