@@ -133,10 +133,10 @@ static const struct {
 	const char *name;
 	struct source_layering layering;
 } whiteouts[] = {
-	{ "none", { WHITEOUTS_NONE, false } },
-	{ "oci", { WHITEOUTS_OCI, false } },
-	{ "overlayfs", { WHITEOUTS_OVERLAYFS, false } },
-	{ "to-overlayfs", { WHITEOUTS_OCI, true } },
+	{ "none", { .whiteouts = WHITEOUTS_NONE, .keeping = WHITEOUTS_DROPPED } },
+	{ "oci", { .whiteouts = WHITEOUTS_OCI, .keeping = WHITEOUTS_DROPPED } },
+	{ "overlayfs", { .whiteouts = WHITEOUTS_OVERLAYFS, .keeping = WHITEOUTS_DROPPED } },
+	{ "to-overlayfs", { .whiteouts = WHITEOUTS_OCI, .keeping = WHITEOUTS_AS_OVERLAYFS } },
 };
 
 static const char *whiteouts_name(unsigned int index)
