@@ -133,10 +133,10 @@ static const struct {
 	const char *name;
 	struct source_layering layering;
 } whiteouts[] = {
-	{ "none", { WHITEOUTS_NONE, false } },
-	{ "oci", { WHITEOUTS_OCI, false } },
-	{ "overlayfs", { WHITEOUTS_OVERLAYFS, false } },
-	{ "to-overlayfs", { WHITEOUTS_OCI, true } },
+	{ "none", { .whiteouts = WHITEOUTS_NONE, .keeping = WHITEOUTS_DROPPED } },
+	{ "oci", { .whiteouts = WHITEOUTS_OCI, .keeping = WHITEOUTS_DROPPED } },
+	{ "overlayfs", { .whiteouts = WHITEOUTS_OVERLAYFS, .keeping = WHITEOUTS_DROPPED } },
+	{ "to-overlayfs", { .whiteouts = WHITEOUTS_OCI, .keeping = WHITEOUTS_AS_OVERLAYFS } },
 };
 
 static const char *whiteouts_name(unsigned int index)
@@ -156,40 +156,38 @@ static void set_metadata(struct command *command, const struct taken_option *opt
 	command->options.metadata = option->argument;
 }
 
-static void set_free(struct command *command, const struct taken_option *option)
+/* "64M" or "10%". Returns the percentage; 0 for a size, which *bytes gets. */
+static uint64_t read_share(const struct taken_option *option, unsigned int most_percent, uint64_t most_bytes,
+                           uint64_t *bytes)
 {
-	const char *argument = option->argument;
-	struct populate_options *options = &command->options;
+	const char *argument = option->argument, *name = option->row->name;
 	size_t length = strlen(argument);
 	SCOPE_FREE char *number = strndup(argument, length ? length - 1 : 0);
 	uint64_t percent = 0;
 
-	options->free_bytes = 0;
-	options->free_percent = 0;
+	*bytes = 0;
 	if (length && argument[length - 1] == '%') {
-		if (!number || units_parse_number(number, 0, 99, &percent))
-			usage_error("--free: %s is not a percentage from 0%% to 99%%", argument);
-		options->free_percent = (unsigned int)percent;
-	} else if (units_parse_bytes(argument, 1, &options->free_bytes) || options->free_bytes > MOST_FREE_BYTES) {
-		usage_error("--free: %s is neither a size nor a percentage", argument);
+		if (!number || units_parse_number(number, 0, most_percent, &percent))
+			usage_error("--%s: %s is not a percentage from 0%% to %u%%", name, argument, most_percent);
+	} else if (units_parse_bytes(argument, 1, bytes) || *bytes > most_bytes) {
+		usage_error("--%s: %s is neither a size nor a percentage", name, argument);
 	}
+	return percent;
+}
+
+static void set_free(struct command *command, const struct taken_option *option)
+{
+	struct populate_options *options = &command->options;
+
+	options->free_percent = (unsigned int)read_share(option, 99, MOST_FREE_BYTES, &options->free_bytes);
 }
 
 static void set_memory(struct command *command, const struct taken_option *option)
 {
-	const char *argument = option->argument;
-	size_t length = strlen(argument);
-	SCOPE_FREE char *number = strndup(argument, length ? length - 1 : 0);
-	uint64_t percent = 0;
+	uint64_t bytes, percent = read_share(option, 100, UINT64_MAX, &bytes);
 
 	command->memory_given = true;
-	if (length && argument[length - 1] == '%') {
-		if (!number || units_parse_number(number, 0, 100, &percent))
-			usage_error("--memory: %s is not a percentage from 0%% to 100%%", argument);
-		command->options.memory_bytes = memory_available() / 100 * percent;
-	} else if (units_parse_bytes(argument, 1, &command->options.memory_bytes)) {
-		usage_error("--memory: %s is neither a size nor a percentage", argument);
-	}
+	command->options.memory_bytes = percent ? memory_available() / 100 * percent : bytes;
 }
 
 static void set_limit(struct command *command, const struct taken_option *option)

@@ -570,7 +570,8 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_transaction_end(ext2_filsys fs);
 
 /*
  * Ends the step, if one is open; syncs the allocator that ext2mb_open() has opened on fs, if any, so no other thread
- * may use it; flushes fs, and commits. On return the transaction is durable. EXT2MB_ET_TRANSACTION_SIZE: it is larger
+ * may use it; flushes fs, and commits. The commit block shows fs->now as its time, if the program has set that. On
+ * return the transaction is durable. EXT2MB_ET_TRANSACTION_SIZE: it is larger
  * than the journal; nothing of it is on disk then, as after any other error before the commit block is written. After
  * an error in writing, only opening the filesystem again shows whether the transaction took place.
  */

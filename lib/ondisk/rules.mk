@@ -8,6 +8,7 @@ ondisk_sources := \
 	lib/ondisk/dm_verity.c \
 	lib/ondisk/file_map.c \
 	lib/ondisk/format.c \
+	lib/ondisk/inline_data.c \
 	lib/ondisk/hash_tree.c \
 	lib/ondisk/index_block.c \
 	lib/ondisk/inode.c \

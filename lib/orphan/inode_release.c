@@ -75,8 +75,8 @@ static errcode_t drop_value(struct inode_release *release, const struct owned_va
 	return error ? error : write_deleted(release, owned->ino, &value.inode);
 }
 
-/* What the inode refers to goes free, and its charge is taken back. */
-static errcode_t drop_contents(struct inode_release *release, struct owned_inode *owned)
+/* References to values, and to an xattr block that others refer to as well. */
+static errcode_t drop_shared(struct inode_release *release, struct owned_inode *owned)
 {
 	struct block_access *access = release->access;
 	uint64_t xattr_block = owned->inode.value.xattr_block;
@@ -90,6 +90,14 @@ static errcode_t drop_contents(struct inode_release *release, struct owned_inode
 		                           owned->xattr_bytes);
 		error = access->write(access, xattr_block, owned->xattr_bytes);
 	}
+	return error;
+}
+
+/* What the inode refers to goes free, and its charge is taken back. */
+static errcode_t drop_contents(struct inode_release *release, struct owned_inode *owned)
+{
+	errcode_t error = drop_shared(release, owned);
+
 	if (!error)
 		error = free_list(release, &owned->blocks);
 	return error ? error : charge(release, owned, -1 - (int64_t)owned->value_count, owned->inode.value.blocks);
@@ -128,6 +136,65 @@ errcode_t inode_release_contents(struct inode_release *release, ext2_ino_t ino)
 	errcode_t error = enter(release, ino, &owned);
 
 	return error ? error : drop_contents(release, &owned);
+}
+
+/* Values count for the inode in whole clusters, as if they were its own. */
+static errcode_t count_xattr_blocks(struct inode_release *release, const struct owned_inode *owned, uint64_t *blocks)
+{
+	const struct ondisk_format *format = release->access->format;
+	unsigned int bits = format->block_bits + format->cluster_bits;
+
+	*blocks = owned->inode.value.xattr_block ? UINT64_C(1) << format->cluster_bits : 0;
+	for (size_t index = 0; index < owned->value_count; index++) {
+		SCOPE_OWNED struct owned_inode value = { 0 };
+		errcode_t error = owned_inode_read_value(release->access, owned->values[index].ino, &value);
+
+		if (error)
+			return error;
+		uint64_t bytes = value.inode.value.size_bytes;
+
+		*blocks += ((bytes >> bits) + !!(bytes & ((UINT64_C(1) << bits) - 1))) << format->cluster_bits;
+	}
+	return 0;
+}
+
+static errcode_t free_xattr_block(struct inode_release *release, const struct owned_inode *owned)
+{
+	const struct ondisk_format *format = release->access->format;
+	struct block_list list = { 0 };
+	errcode_t error = 0;
+
+	if (!owned->inode.value.xattr_block || owned->xattr_references > 1)
+		return 0;
+	error = block_list_add(&list, format, release->access->first_block, owned->inode.value.xattr_block, 1);
+	if (!error)
+		error = block_list_finish(&list, format);
+	if (!error)
+		error = free_list(release, &list);
+	block_list_free(&list);
+	return error;
+}
+
+errcode_t inode_release_xattrs(struct inode_release *release, ext2_ino_t ino)
+{
+	SCOPE_OWNED struct owned_inode owned = { 0 };
+	uint64_t blocks;
+	/* Also of the root, which cannot go free. */
+	errcode_t error = owned_inode_read(release->access, ino, &owned);
+
+	if (!error)
+		error = count_xattr_blocks(release, &owned, &blocks);
+	if (!error)
+		error = charge(release, &owned, -1 - (int64_t)owned.value_count, owned.inode.value.blocks);
+	if (!error)
+		error = drop_shared(release, &owned);
+	if (!error)
+		error = free_xattr_block(release, &owned);
+	if (error)
+		return error;
+	owned.inode.value.xattr_block = 0;
+	owned.inode.value.blocks -= blocks < owned.inode.value.blocks ? blocks : owned.inode.value.blocks;
+	return inode_store_change(release->access, ino, &owned.inode);
 }
 
 /* --- parts of the contents ---------------------------------------------------------------------------------------- */

@@ -68,6 +68,13 @@ MUST_CHECK errcode_t inode_release_delete(struct inode_release *release, ext2_in
 MUST_CHECK errcode_t inode_release_contents(struct inode_release *release, ext2_ino_t ino);
 
 /*
+ * Drops only its xattrs: its references to an xattr block and to inodes of values. The inode's bytes say so afterwards,
+ * and value.blocks; those xattrs that lie in the inode are still there, for the caller to write over. All of its charge
+ * is taken back, as by inode_release_contents(): the caller charges what it becomes.
+ */
+MUST_CHECK errcode_t inode_release_xattrs(struct inode_release *release, ext2_ino_t ino);
+
+/*
  * Truncates an inode to its size, as a mount does with orphans that have links, and clears the rest of its last block.
  * Not if it has fs-verity: the hash tree lies after the size.
  */

@@ -48,6 +48,7 @@ source_sources := \
 	lib/source/owners/account_names.c \
 	lib/source/owners/owner_apply.c \
 	lib/source/owners/owner_map.c \
+	lib/source/reading.c \
 	lib/source/sources.c \
 	lib/source/unpack/decoder.c \
 	lib/source/unpack/gzip.c \

@@ -113,6 +113,7 @@ static errcode_t commit(ext2_filsys fs)
 		pthread_rwlock_unlock(&state->lock);
 		return EXT2MB_ET_CLAIMED;
 	}
+	state->now = fs->now;
 	error = flush_error ? flush_error : commit_held(state);
 	if (error)
 		channel_fail(state, error);

@@ -97,6 +97,9 @@ struct tree_node {
 	 * that is casefolded, too, has TREE_STORED_HASH_BYTES of its own after the NUL of each name in it.
 	 */
 	bool is_encrypted : 1;
+	/* A tree that is laid over something else, which is not in it (source/layers/merge.h): */
+	bool is_whiteout : 1; /* not a file, but removes what has its name there; a device without number */
+	bool is_opaque : 1;   /* a directory that hides all that lies in it there */
 	uint16_t mode;        /* type and permissions, S_IF* */
 	uint32_t parent;      /* the root's parent is the root */
 	uint32_t first_child; /* directories: children are nodes first_child .. first_child+child_count-1 */

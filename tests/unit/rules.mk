@@ -117,6 +117,7 @@ unit_tests := \
 	tree \
 	units \
 	unpack \
+	update \
 	vector \
 	verdict \
 	views \

@@ -11,16 +11,18 @@ void form_delta_json(struct json *json, const struct delta *delta)
 {
 	json_open_object(json, "against");
 	json_string(json, "path", delta->old_path);
-	json_counts(json, { "image_bytes", delta->image_bytes }, { "block_bytes", delta->block_bytes },
-	            { "blocks", delta->blocks }, { "differing_blocks", delta->differing_blocks },
-	            { "differing_bytes", delta->differing_bytes }, { "chunk_bytes", delta->chunk_bytes },
-	            { "chunks", delta->chunks }, { "differing_chunks", delta->differing_chunks },
-	            { "differing_chunk_bytes", delta->differing_chunk_bytes },
-	            { "doubtful_groups", delta->doubtful_groups });
+	json_members(json, JSON_COUNT("image_bytes", delta->image_bytes), JSON_COUNT("block_bytes", delta->block_bytes),
+	             JSON_COUNT("blocks", delta->blocks), JSON_COUNT("differing_blocks", delta->differing_blocks),
+	             JSON_COUNT("differing_bytes", delta->differing_bytes),
+	             JSON_COUNT("chunk_bytes", delta->chunk_bytes), JSON_COUNT("chunks", delta->chunks),
+	             JSON_COUNT("differing_chunks", delta->differing_chunks),
+	             JSON_COUNT("differing_chunk_bytes", delta->differing_chunk_bytes),
+	             JSON_COUNT("doubtful_groups", delta->doubtful_groups));
 	json_open_array(json, "ranges");
 	for (size_t n = 0; n < delta->range_count; n++) {
 		json_open_row(json, NULL);
-		json_counts(json, { "start_bytes", delta->ranges[n].start_bytes }, { "bytes", delta->ranges[n].bytes });
+		json_members(json, JSON_COUNT("start_bytes", delta->ranges[n].start_bytes),
+		             JSON_COUNT("bytes", delta->ranges[n].bytes));
 		json_close_object(json);
 	}
 	json_close_array(json);

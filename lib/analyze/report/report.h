@@ -82,16 +82,10 @@ struct report_free {
 /* Sums over files of one kind: counts only. */
 struct report_sums {
 	uint64_t files; /* with blocks */
-	uint64_t blocks;
-	uint64_t records; /* of their maps */
-	uint64_t extents; /* as filefrag counts */
-	uint64_t runs;    /* as e4defrag counts */
+	struct layout_counts counts;
 	uint64_t ideal_extents;
 	uint64_t map_blocks;       /* blocks of extent trees and indirect maps */
 	uint64_t fragmented_files; /* with more extents than is ideal */
-	uint64_t unwritten_blocks, unwritten_records;
-	uint64_t holes;
-	struct seek_counts inside; /* when each file is read from start to end */
 };
 
 /* The layout of a file, by verdict_decide(). */

@@ -321,20 +321,38 @@ static errcode_t write_root_hash(void *context, FILE *stream)
 	return fprintf(stream, "%s", verity->root_digits) < 0 ? EIO : 0;
 }
 
+/* Each step of all files before the next one, and the image last: where it is, the others are. */
+static errcode_t finish_all(struct output *const *outputs, size_t count, struct problem *problem)
+{
+	errcode_t (*const steps[])(struct output *, struct problem *) = { output_settle, output_link, output_name };
+	errcode_t error = 0;
+
+	for (size_t step = 0; step < sizeof(steps) / sizeof(*steps); step++)
+		for (size_t i = 0; !error && i < count; i++)
+			error = steps[step](outputs[i], problem);
+	return error;
+}
+
 errcode_t dm_verity_finish(struct dm_verity *verity, struct output *image, const struct workplace *work)
 {
 	const char *root_hash = work->options->dm_verity.root_hash_path;
-	const bool has_file = is_wanted(work) && !is_appended(work);
-	errcode_t error = output_settle(image, work->problem);
+	struct output text = { .descriptor = -1 }, *outputs[3];
+	errcode_t error = 0;
+	size_t count = 0;
 
-	if (!error && has_file)
-		error = output_settle(&verity->output, work->problem);
-	if (!error && root_hash)
-		error = text_file_write(root_hash, write_root_hash, verity, "cannot write the root hash",
-		                        work->problem);
-	if (!error && has_file)
-		error = output_name(&verity->output, work->problem);
-	return error ? error : output_name(image, work->problem);
+	if (root_hash)
+		error = text_file_open(root_hash, write_root_hash, verity, &text, work->problem);
+	if (error)
+		problem_set(work->problem, error, root_hash, "cannot write the root hash");
+	if (text.descriptor >= 0)
+		outputs[count++] = &text;
+	if (is_wanted(work) && !is_appended(work))
+		outputs[count++] = &verity->output;
+	outputs[count++] = image;
+	if (!error)
+		error = finish_all(outputs, count, work->problem);
+	output_close(&text);
+	return error;
 }
 
 void dm_verity_release(struct dm_verity *verity)

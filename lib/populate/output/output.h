@@ -86,10 +86,11 @@ MUST_CHECK errcode_t output_renew(struct output *output, int *previous, struct p
 MUST_CHECK errcode_t output_finish(struct output *output, struct problem *problem);
 
 /*
- * The two halves of it: all that can fail before, and the name. Files that belong together are all settled before the
- * first one gets its name.
+ * The steps of it, for several files that belong together: each step is done for all of them before the next one. Only
+ * rename(2) can fail in the last.
  */
 MUST_CHECK errcode_t output_settle(struct output *output, struct problem *problem);
+MUST_CHECK errcode_t output_link(struct output *output, struct problem *problem);
 MUST_CHECK errcode_t output_name(struct output *output, struct problem *problem);
 
 /* Removes the temporary file if output_finish() has not been reached, and frees. */
@@ -97,6 +98,13 @@ void output_close(struct output *output);
 
 /* Writes a text; what it returns need not cover errors of the stream that closing it shows as well. */
 typedef errcode_t (*text_writer)(void *context, FILE *stream);
+
+/*
+ * Makes a file with a text, which the caller finishes and closes. A stream gets the text right away, and then the
+ * descriptor is -1: there is nothing to finish.
+ */
+MUST_CHECK errcode_t text_file_open(const char *path, text_writer write, void *context, struct output *output,
+                                    struct problem *problem);
 
 /*
  * A text in a file that gets its name once it is whole: what is there stays until then. action: what messages say has

@@ -381,7 +381,7 @@ static errcode_t read_detail(struct reading *reading)
 	}
 	if (reading->inode->keeps_number)
 		detail.inode_number = reading->source.ino;
-	/* What protects an encrypted file is encrypted with it. */
+	/* fs-verity encrypts the hashes of an encrypted file with it. */
 	if (S_ISREG(all->value.mode) && (reading->source.view.flags & EXT4_VERITY_FL) &&
 	    !image_is_encrypted(reading->inode))
 		error = image_read_verity(scan, reading->worker, &reading->source, &detail.verity);

@@ -29,7 +29,7 @@ struct cursor {
 struct merge {
 	struct merge_layer *layers;
 	uint32_t layer_count;
-	bool keeps_whiteouts;
+	enum whiteout_keeping keeping;
 	struct tree *tree;
 	size_t node_capacity;
 	struct part *parts; /* a stack: the directory to be filled next is on top */
@@ -253,9 +253,10 @@ static errcode_t make_node(struct merge *merge, const struct pick *pick, struct 
 		node->first_child = node->child_count = 0;
 		node->links = 2;
 		/* What lies below the layers here, and has gone, shall not describe it. */
-		if (pick->is_closed && merge->keeps_whiteouts)
+		if (pick->is_closed && merge->keeping != WHITEOUTS_DROPPED)
 			node->is_implied = false;
-		if (pick->hides && merge->keeps_whiteouts)
+		node->is_opaque = pick->hides && merge->keeping == WHITEOUTS_AS_MARKS;
+		if (pick->hides && merge->keeping == WHITEOUTS_AS_OVERLAYFS)
 			error = whiteouts_intern_xattrs(layer, nodes[first].xattrs, true, merge->xattr_table,
 			                                &merge->last_set, &node->xattrs);
 	} else {
@@ -268,13 +269,14 @@ static errcode_t make_node(struct merge *merge, const struct pick *pick, struct 
 	return error;
 }
 
-/* As overlayfs itself makes them. */
+/* As overlayfs itself makes them; the mark is for what the tree is laid over. */
 static void make_whiteout(const struct merge *merge, const struct pick *pick, struct tree_node *node)
 {
 	const struct tree_node *whiteout = &pick->layer->tree->nodes[pick->node];
 
 	*node = (struct tree_node){
 		.mode = S_IFCHR,
+		.is_whiteout = merge->keeping == WHITEOUTS_AS_MARKS,
 		.link_to = merge->tree->node_count,
 		.links = 1,
 		.mtime_seconds = whiteout->mtime_seconds,
@@ -290,7 +292,7 @@ static errcode_t add_node(struct merge *merge, uint32_t directory, const struct 
 	struct tree_node node;
 	errcode_t error = 0;
 
-	if (pick->is_whiteout && !merge->keeps_whiteouts)
+	if (pick->is_whiteout && merge->keeping == WHITEOUTS_DROPPED)
 		return 0;
 	if (tree->node_count == UINT32_MAX)
 		return problem_set_reason(merge->problem, EOVERFLOW, NULL, "cannot merge the sources",
@@ -459,13 +461,13 @@ static void release(struct merge *merge)
 	free(merge->heap);
 }
 
-errcode_t tree_merge(struct merge_layer *layers, uint32_t count, bool keeps_whiteouts, struct tree **ret,
+errcode_t tree_merge(struct merge_layer *layers, uint32_t count, enum whiteout_keeping keeping, struct tree **ret,
                      struct problem *problem)
 {
 	struct merge merge = {
 		.layers = layers,
 		.layer_count = count,
-		.keeps_whiteouts = keeps_whiteouts,
+		.keeping = keeping,
 		.tree = calloc(1, sizeof(*merge.tree)),
 		.heap = calloc(2ul * count, sizeof(*merge.heap)),
 		.problem = problem,
