@@ -4,6 +4,7 @@ tool_sources := misc/command_line.c misc/completion.c misc/option_row.c misc/too
 e2frag_sources := \
 	misc/e2frag.c \
 	misc/e2frag_options.c \
+	misc/against_option.c \
 	$(tool_sources)
 e2extract_sources := \
 	misc/e2extract.c \
@@ -11,8 +12,10 @@ e2extract_sources := \
 	misc/source_limits_option.c \
 	$(tool_sources)
 e2populate_sources := \
+	misc/dm_verity_options.c \
 	misc/e2populate.c \
 	misc/e2populate_options.c \
+	misc/against_option.c \
 	misc/mke2fs_options.c \
 	misc/source_limits_option.c \
 	misc/verity_options.c \

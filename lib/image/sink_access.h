@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A block_access (ondisk/block_access.h) through a sink: inodes, maps and quota files of an existing filesystem are
- * read, changed and written as metadata of the sink's step.
+ * read, changed and written as metadata of the sink's step. libext2fs keeps some inodes in memory: after writes here,
+ * ext2fs_flush_icache() comes before its functions that read inodes (libext2mb's own functions do that).
  */
 #pragma once
 

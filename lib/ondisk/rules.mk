@@ -5,6 +5,7 @@ ondisk_sources := \
 	lib/ondisk/directory_index.c \
 	lib/ondisk/directory_order.c \
 	lib/ondisk/entry_block.c \
+	lib/ondisk/dm_verity.c \
 	lib/ondisk/file_map.c \
 	lib/ondisk/format.c \
 	lib/ondisk/inline_data.c \

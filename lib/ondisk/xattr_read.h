@@ -55,8 +55,8 @@ uint32_t xattr_value_hash(const struct ondisk_format *format, const void *value,
 #define XATTR_WHOLE_NAME_BYTES 280 /* the longest prefix, 255 bytes, and the 0 */
 
 /*
- * Writes the whole name, with a terminating 0. False if it is invalid: an unknown prefix (the encryption context has
- * 9), no name after a prefix that needs one, a name after a prefix that is a whole name, or a 0 in it.
+ * Writes the whole name, with a terminating 0. False if it is invalid: an unknown prefix, no name after a prefix that
+ * needs one, a name after a prefix that is a whole name, or a 0 in it.
  */
 MUST_CHECK bool xattr_entry_name(const struct xattr_entry *entry, char name[XATTR_WHOLE_NAME_BYTES]);
 

@@ -4,6 +4,7 @@ test_tools := \
 	compare_trees \
 	differing_blocks \
 	drop_files \
+	encryption \
 	exercise_mount \
 	freed_data \
 	journal_again \

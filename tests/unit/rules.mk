@@ -20,6 +20,7 @@ unit_tests := \
 	directory \
 	directory_editor \
 	directory_editor_edges \
+	directory_hashes \
 	directory_image \
 	directory_share \
 	directory_source \
@@ -27,6 +28,7 @@ unit_tests := \
 	dirty_blocks \
 	discard \
 	disk_time \
+	dm_verity \
 	exclude \
 	ext2mb \
 	ext2mb_aged \
