@@ -56,12 +56,12 @@ static errcode_t print_json(const struct command *command, const struct update_r
 	struct json json = { .stream = stdout };
 
 	json_open_object(&json, NULL);
-	json_string(&json, "image", command->options.image);
-	json_boolean(&json, "dry_run", command->options.is_dry_run);
-	json_members(&json, JSON_COUNT("added", report->added), JSON_COUNT("replaced", report->replaced),
-	             JSON_COUNT("metadata_changed", report->changed), JSON_COUNT("removed", report->removed),
-	             JSON_COUNT("unchanged", report->unchanged), JSON_COUNT("data_bytes", report->data_bytes),
-	             JSON_COUNT("transactions", report->commits), JSON_COUNT("logged_blocks", report->logged_blocks),
+	json_members(&json, JSON_TEXT("image", command->options.image),
+	             JSON_BOOLEAN("dry_run", command->options.is_dry_run), JSON_COUNT("added", report->added),
+	             JSON_COUNT("replaced", report->replaced), JSON_COUNT("metadata_changed", report->changed),
+	             JSON_COUNT("removed", report->removed), JSON_COUNT("unchanged", report->unchanged),
+	             JSON_COUNT("data_bytes", report->data_bytes), JSON_COUNT("transactions", report->commits),
+	             JSON_COUNT("logged_blocks", report->logged_blocks),
 	             JSON_COUNT("direct_blocks", report->direct_blocks), JSON_COUNT("grown_bytes", report->grown_bytes),
 	             JSON_COUNT("warnings", report->warnings.count));
 	json_close_object(&json);

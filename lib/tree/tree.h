@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "support/arena.h"
@@ -97,9 +98,11 @@ struct tree_node {
 	 * that is casefolded, too, has TREE_STORED_HASH_BYTES of its own after the NUL of each name in it.
 	 */
 	bool is_encrypted : 1;
-	/* A tree that is laid over something else, which is not in it (source/layers/merge.h): */
-	bool is_whiteout : 1; /* not a file, but removes what has its name there; a device without number */
-	bool is_opaque : 1;   /* a directory that hides all that lies in it there */
+	/*
+	 * A tree that is laid over something else, which is not in it (source/layers/merge.h): a directory that hides all
+	 * that lies in it there; of another node, see tree_node_is_whiteout().
+	 */
+	bool is_opaque : 1;
 	uint16_t mode;        /* type and permissions, S_IF* */
 	uint32_t parent;      /* the root's parent is the root */
 	uint32_t first_child; /* directories: children are nodes first_child .. first_child+child_count-1 */
@@ -171,6 +174,12 @@ static inline uint64_t tree_stored_bytes(const struct tree *tree, const struct t
 static inline uint64_t tree_contents(const struct tree_node *node)
 {
 	return node->is_sparse ? node->data_map->contents : node->contents;
+}
+
+/* It is not a file, but removes what has its name in what the tree is laid over; a device without number. */
+static inline bool tree_node_is_whiteout(const struct tree_node *node)
+{
+	return node->is_opaque && (node->mode & S_IFMT) != S_IFDIR;
 }
 
 static inline bool tree_node_is_link(const struct tree *tree, uint32_t node)

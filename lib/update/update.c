@@ -52,7 +52,6 @@ static errcode_t read_sources(const struct update_options *options, const struct
 		.skipped = &report->skipped_image,
 		.exclude = options->exclude,
 		.one_file_system = options->one_file_system,
-		.asks_for_holes = true,
 		.asks_for_times = options->all_times,
 		.asks_for_projects = volume->format.project,
 		.warnings = &report->warnings,

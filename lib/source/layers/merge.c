@@ -276,7 +276,7 @@ static void make_whiteout(const struct merge *merge, const struct pick *pick, st
 
 	*node = (struct tree_node){
 		.mode = S_IFCHR,
-		.is_whiteout = merge->keeping == WHITEOUTS_AS_MARKS,
+		.is_opaque = merge->keeping == WHITEOUTS_AS_MARKS,
 		.link_to = merge->tree->node_count,
 		.links = 1,
 		.mtime_seconds = whiteout->mtime_seconds,

@@ -228,7 +228,7 @@ static errcode_t decide_node(struct deciding *deciding, uint32_t number)
 {
 	const struct tree *tree = deciding->comparison->plan->tree;
 
-	if (tree->nodes[number].is_whiteout)
+	if (tree_node_is_whiteout(&tree->nodes[number]))
 		return 0;
 	if (S_ISDIR(tree->nodes[number].mode))
 		return decide_directory(deciding, number);

@@ -186,7 +186,7 @@ static errcode_t find_node(struct comparison *comparison, uint32_t number)
 	struct volume_inode inode;
 	errcode_t error;
 
-	if (node->is_whiteout)
+	if (tree_node_is_whiteout(node))
 		return comparison_remove(comparison, number, node->parent, node->name, node->name_bytes, ino);
 	if (!S_ISDIR(node->mode))
 		return 0;
