@@ -99,8 +99,8 @@ struct tree_node {
 	 */
 	bool is_encrypted : 1;
 	/*
-	 * A tree that is laid over something else, which is not in it (source/layers/merge.h): a directory that hides all
-	 * that lies in it there; of another node, see tree_node_is_whiteout().
+	 * A tree that is laid over something else, which is not in it (source/layers/merge.h): a directory that hides
+	 * all that lies in it there; of another node, see tree_node_is_whiteout().
 	 */
 	bool is_opaque : 1;
 	uint16_t mode;        /* type and permissions, S_IF* */

@@ -30,7 +30,7 @@ enum whiteout_form {
 enum whiteout_keeping {
 	WHITEOUTS_DROPPED,
 	WHITEOUTS_AS_OVERLAYFS, /* the tree is to be a layer itself: they become overlayfs's own (trusted.*) */
-	WHITEOUTS_AS_MARKS, /* the tree is to be laid over something else: is_opaque (tree/tree.h) */
+	WHITEOUTS_AS_MARKS,     /* the tree is to be laid over something else: is_opaque (tree/tree.h) */
 };
 
 struct merge_layer {

@@ -2,6 +2,9 @@
 /* What an update did, or would do. */
 #pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "support/problem.h"
 
 struct update_report {
