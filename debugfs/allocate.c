@@ -13,51 +13,39 @@
 #include "requests.h"
 #include "words.h"
 
-/* Called for a new allocator, which has counted nothing. */
-static void forget_counts(struct shell *shell)
-{
-	shell->counted = (struct ext2mb_stats){ .struct_bytes = sizeof(shell->counted) };
-}
-
-errcode_t request_open(struct shell *shell, int count, char **words, struct problem *problem)
+errcode_t request_open(struct shell *shell)
 {
 	enum filesystem_access access = FILESYSTEM_READ;
 	int option;
 
-	while ((option = getopt(count, words, "jw")) != -1) {
+	while ((option = getopt(shell->word_count, shell->words, "jw")) != -1) {
 		if (option == '?')
 			return WRONG_USAGE;
 		if (access != FILESYSTEM_JOURNALLED)
 			access = option == 'j' ? FILESYSTEM_JOURNALLED : FILESYSTEM_WRITE;
 	}
-	if (optind + 1 != count)
+	if (optind + 1 != shell->word_count)
 		return WRONG_USAGE;
 	if (filesystem_is_open(&shell->filesystem))
-		return problem_set_reason(problem, EBUSY, shell->filesystem.target.path, "open",
+		return problem_set_reason(&shell->problem, EBUSY, shell->filesystem.target.path, "open",
 		                          "it is open: close it first");
-	forget_counts(shell);
-	return filesystem_open(&shell->filesystem, words[optind], access, &shell->policy, problem);
+	/* The new allocator has counted nothing. */
+	shell->counted = (struct ext2mb_stats){ .struct_bytes = sizeof(shell->counted) };
+	return filesystem_open(&shell->filesystem, shell->words[optind], access, &shell->policy, &shell->problem);
 }
 
-errcode_t request_close(struct shell *shell, int count, char **words, struct problem *problem)
+errcode_t request_close(struct shell *shell)
 {
-	(void)count;
-	(void)words;
-	return filesystem_close(&shell->filesystem, problem);
+	return filesystem_close(&shell->filesystem, &shell->problem);
 }
 
-errcode_t request_sync(struct shell *shell, int count, char **words, struct problem *problem)
+errcode_t request_sync(struct shell *shell)
 {
-	(void)count;
-	(void)words;
-	return filesystem_sync(&shell->filesystem, problem);
+	return filesystem_sync(&shell->filesystem, &shell->problem);
 }
 
-errcode_t request_commit(struct shell *shell, int count, char **words, struct problem *problem)
+errcode_t request_commit(struct shell *shell)
 {
-	(void)count;
-	(void)words;
-	(void)problem;
 	return ext2mb_commit(shell->filesystem.mb);
 }
 
@@ -82,40 +70,33 @@ struct wish {
 	const char *flags;
 };
 
-static errcode_t read_wish(int count, char **words, const struct geometry *geometry, struct wish *wish,
-                           struct problem *problem)
+static errcode_t read_wish(struct shell *shell, struct wish *wish)
 {
+	const struct geometry *geometry = &shell->filesystem.mb->geometry;
 	uint64_t inodes = (uint64_t)geometry->inodes_per_group * geometry->groups;
 	errcode_t error = 0;
 	int option;
 
 	*wish = (struct wish){ .flags = "" };
-	while (!error && (option = getopt(count, words, "g:i:p:f:")) != -1) {
-		switch (option) {
-		case 'g':
-			error = words_number(optarg, 1, geometry->end_block - 1, &wish->goal, problem);
-			break;
-		case 'i':
-			error = words_number(optarg, 1, inodes, &wish->ino, problem);
-			break;
-		case 'p':
-			error = words_number(optarg, 1, inodes, &wish->parent, problem);
-			break;
-		case 'f':
+	while (!error && (option = getopt(shell->word_count, shell->words, "g:i:p:f:")) != -1) {
+		if (option == 'g')
+			error = words_number(optarg, 1, geometry->end_block - 1, &wish->goal, &shell->problem);
+		else if (option == 'i' || option == 'p')
+			error = words_number(optarg, 1, inodes, option == 'i' ? &wish->ino : &wish->parent,
+			                     &shell->problem);
+		else if (option == 'f')
 			wish->flags = optarg;
-			break;
-		default:
+		else
 			return WRONG_USAGE;
-		}
 	}
 	if (error)
 		return error;
-	if (optind + 1 != count)
+	if (optind + 1 != shell->word_count)
 		return WRONG_USAGE;
 	if (wish->parent && !wish->ino)
-		return words_refuse(problem, "-p", "it needs -i");
-	return words_length(words[optind], geometry_cluster_blocks(geometry), wish->ino ? UINT32_MAX : INT64_MAX,
-	                    &wish->length, problem);
+		return words_refuse(&shell->problem, "-p", "it needs -i");
+	return words_length(shell->words[optind], geometry_cluster_blocks(geometry), wish->ino ? UINT32_MAX : INT64_MAX,
+	                    &wish->length, &shell->problem);
 }
 
 static errcode_t read_flags(const struct wish *wish, uint64_t *value, struct problem *problem)
@@ -179,7 +160,7 @@ static errcode_t alloc_for_file(struct shell *shell, const struct wish *wish, ui
 	return error;
 }
 
-errcode_t request_alloc(struct shell *shell, int count, char **words, struct problem *problem)
+errcode_t request_alloc(struct shell *shell)
 {
 	static const struct column columns[] = { { "start", 12 }, { "blocks", 12 }, { "group", 10 }, { 0 } };
 	const struct geometry *geometry = &shell->filesystem.mb->geometry;
@@ -187,10 +168,10 @@ errcode_t request_alloc(struct shell *shell, int count, char **words, struct pro
 	struct listing listing;
 	struct wish wish;
 	uint64_t value;
-	errcode_t error = read_wish(count, words, geometry, &wish, problem);
+	errcode_t error = read_wish(shell, &wish);
 
 	if (!error)
-		error = read_flags(&wish, &value, problem);
+		error = read_flags(&wish, &value, &shell->problem);
 	if (!error)
 		error = wish.ino ? alloc_for_file(shell, &wish, value, &extent) :
 		                   alloc_blocks(shell, &wish, value, &extent);
@@ -207,14 +188,13 @@ errcode_t request_alloc(struct shell *shell, int count, char **words, struct pro
 	return listing_end(&listing);
 }
 
-errcode_t request_free(struct shell *shell, int count, char **words, struct problem *problem)
+errcode_t request_free(struct shell *shell)
 {
 	uint64_t start, length;
-	errcode_t error = words_number(words[1], 0, INT64_MAX, &start, problem);
+	errcode_t error = words_number(shell->words[1], 0, INT64_MAX, &start, &shell->problem);
 
-	(void)count;
 	if (!error)
-		error = words_number(words[2], 1, INT64_MAX, &length, problem);
+		error = words_number(shell->words[2], 1, INT64_MAX, &length, &shell->problem);
 	if (!error)
 		error = ext2mb_free(shell->filesystem.worker, start, length);
 	if (!error)
@@ -237,7 +217,7 @@ static ext2_ino_t inode_of(const struct open_file *file, uint64_t position)
 	return 0;
 }
 
-errcode_t request_prealloc(struct shell *shell, int count, char **words, struct problem *problem)
+errcode_t request_prealloc(struct shell *shell)
 {
 	static const struct column columns[] = {
 		{ "start", 12 }, { "blocks", 12 }, { "group", 10 }, { "inode", 10 }, { 0 },
@@ -248,9 +228,6 @@ errcode_t request_prealloc(struct shell *shell, int count, char **words, struct 
 	SCOPE_FREE struct preallocation *found = calloc(found_count + 1, sizeof(*found));
 	struct listing listing;
 
-	(void)count;
-	(void)words;
-	(void)problem;
 	if (!found)
 		return ENOMEM;
 	preallocation_register_list(mb, found);

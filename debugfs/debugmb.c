@@ -67,13 +67,10 @@ static const struct command_line command_line = {
 /* Made from debugmb.ct. */
 extern ss_request_table debugmb_requests;
 
-static int complain(const char *word, const char *reason)
+static void refuse_line(struct shell *shell, const char *line, const char *reason)
 {
-	struct problem problem = { 0 };
-
-	problem_set_reason(&problem, EINVAL, word, "cannot run", "%s", reason);
-	print_problem(&problem);
-	return EXIT_USAGE;
+	print_failure_reason(EINVAL, line, "cannot run", "%s", reason);
+	shell_fail(shell, EXIT_USAGE);
 }
 
 /* For an odd number of quotes libss prints a message of its own, but returns success. */
@@ -88,27 +85,25 @@ static bool has_open_quote(const char *line)
 
 static void run_line(struct shell *shell, char *line)
 {
-	if (has_open_quote(line)) {
-		shell_fail(shell, complain(line, "a quotation mark is missing"));
-		return;
-	}
-	if (ss_execute_line(shell->invocation, line))
-		shell_fail(shell, complain(line, "there is no such command: help shows all"));
+	if (has_open_quote(line))
+		refuse_line(shell, line, "a quotation mark is missing");
+	else if (ss_execute_line(shell->invocation, line))
+		refuse_line(shell, line, "there is no such command: help shows all");
 }
 
 /* Shows each command before it is run, as debugfs does, except with --json, whose output it would break. */
-static errcode_t run_script_line(void *context, const char *origin, char *line, size_t bytes, struct problem *problem)
+static errcode_t run_script_line(void *context, const char *origin UNUSED, char *line, size_t bytes,
+                                 struct problem *problem)
 {
 	struct shell *shell = context;
 
-	(void)origin;
 	if (bytes && line[bytes - 1] == '\n')
 		line[--bytes] = '\0';
 	/* Some editors end lines with \r\n. */
 	if (bytes && line[bytes - 1] == '\r')
 		line[--bytes] = '\0';
 	if (strlen(line) < bytes) {
-		shell_fail(shell, complain(line, "the line has a byte of zero"));
+		refuse_line(shell, line, "the line has a byte of zero");
 		return 0;
 	}
 	if (shell->is_over || !line[strspn(line, " \t")])
@@ -162,14 +157,10 @@ static void run_all(struct shell *shell, const struct command *command)
 
 static int start(struct shell *shell)
 {
-	struct problem problem = { 0 };
 	int error;
 
 	shell->invocation = ss_create_invocation(tool_name, "0.0", shell, &debugmb_requests, &error);
-	if (!error)
-		return EXIT_SUCCESS;
-	problem_set(&problem, error, NULL, "cannot start the shell");
-	return print_problem(&problem);
+	return error ? print_failure(error, NULL, "cannot start the shell") : EXIT_SUCCESS;
 }
 
 static int run(struct shell *shell, const struct command *command)
@@ -199,10 +190,7 @@ static int run(struct shell *shell, const struct command *command)
 	ss_delete_invocation(shell->invocation);
 	errcode_t error = shell->is_output_lost ? 0 : flush_output(stdout);
 
-	if (!error)
-		return shell->status;
-	problem_set(&problem, error, "standard output", "cannot write");
-	return print_problem(&problem);
+	return error ? print_failure(error, "standard output", "cannot write") : shell->status;
 }
 
 int main(int argument_count, char **arguments)

@@ -71,10 +71,8 @@ static void note(struct looks *looks, const struct look *look)
 		last->last = look->last;
 		return;
 	}
-	if (vector_reserve(&looks->looks, &looks->capacity, looks->count + 1, sizeof(*looks->looks)))
+	if (vector_add(&looks->looks, &looks->count, &looks->capacity, look, sizeof(*look)))
 		looks->lacks_memory = true;
-	else
-		looks->looks[looks->count++] = *look;
 }
 
 /* The verdict on a group that was passed over, by its summary. */
@@ -125,17 +123,13 @@ static void pass_over(struct explanation *explanation)
 	explanation->has_group = false;
 }
 
-static bool is_never_busy(void *context, uint32_t group)
+static bool is_never_busy(void *context UNUSED, uint32_t group UNUSED)
 {
-	(void)context;
-	(void)group;
 	return false;
 }
 
-static void nothing_more(void *context, uint32_t group)
+static void nothing_more(void *context UNUSED, uint32_t group UNUSED)
 {
-	(void)context;
-	(void)group;
 }
 
 /* How often the criterion has failed. */
@@ -210,13 +204,8 @@ static void put_look(struct json *json, const struct look *look, bool is_seen)
 	char reason[REASON_BYTES];
 
 	describe(look, reason);
-	json_open_row(json, NULL);
-	json_unsigned(json, "first", look->first);
-	json_unsigned(json, "last", look->last);
-	json_unsigned(json, "wanted", look->wanted);
-	json_string(json, "reason", reason);
-	json_boolean(json, "looked_at", is_seen);
-	json_close_object(json);
+	json_row(json, NULL, JSON_COUNT("first", look->first), JSON_COUNT("last", look->last),
+	         JSON_COUNT("wanted", look->wanted), JSON_TEXT("reason", reason), JSON_BOOLEAN("looked_at", is_seen));
 }
 
 static void tell_looks(struct json *json, const struct looks *looks, enum criterion criterion, bool is_seen)
@@ -266,8 +255,8 @@ static errcode_t tell_criterion(struct json *json, const struct explanation *exp
 	kept = left_out.looks;
 	if (json) {
 		json_open_object(json, NULL);
-		json_string(json, "criterion", criterion_names[criterion]);
-		json_boolean(json, "in_vain", is_in_vain);
+		json_members(json, JSON_TEXT("criterion", criterion_names[criterion]),
+		             JSON_BOOLEAN("in_vain", is_in_vain));
 		json_open_array(json, "groups");
 	} else {
 		printf("%s: %s\n", criterion_names[criterion], is_in_vain ? "in vain" : "found");
@@ -284,25 +273,19 @@ static errcode_t tell_criterion(struct json *json, const struct explanation *exp
 /* how is NULL, unless no criterion was needed. */
 static void tell_taken(struct json *json, const struct ext2mb *mb, const struct ext2mb_extent *extent, const char *how)
 {
-	const struct geometry *geometry = &mb->geometry;
+	uint64_t group =
+		extent->count ? geometry_position(&mb->geometry, extent->start) / mb->geometry.clusters_per_group : 0;
 
-	if (json && !extent->count) {
+	if (json && !extent->count)
 		json_string(json, "taken", NULL);
-	} else if (json) {
-		json_open_row(json, "taken");
-		json_unsigned(json, "start", extent->start);
-		json_unsigned(json, "blocks", extent->count);
-		json_unsigned(json, "group", geometry_position(geometry, extent->start) / geometry->clusters_per_group);
-		json_string(json, "how", how ? how : "by a criterion");
-		json_close_object(json);
-	} else if (!extent->count) {
+	else if (json)
+		json_row(json, "taken", JSON_COUNT("start", extent->start), JSON_COUNT("blocks", extent->count),
+		         JSON_COUNT("group", group), JSON_TEXT("how", how ? how : "by a criterion"));
+	else if (!extent->count)
 		puts("taken: nothing");
-	} else {
+	else
 		printf("taken: %" PRIu64 " block%s at %" PRIu64 ", group %" PRIu64 "%s%s\n", extent->count,
-		       units_plural(extent->count), extent->start,
-		       geometry_position(geometry, extent->start) / geometry->clusters_per_group, how ? ", " : "",
-		       how ? how : "");
-	}
+		       units_plural(extent->count), extent->start, group, how ? ", " : "", how ? how : "");
 }
 
 /* --- The search ------------------------------------------------------------------------------------------------- */
@@ -396,7 +379,6 @@ static errcode_t explain(struct shell *shell, const struct ext2mb_request *reque
 
 static int explain_in_child(struct shell *shell, const struct ext2mb_request *request)
 {
-	struct problem problem = { 0 };
 	errcode_t error = explain(shell, request);
 	errcode_t output_error = flush_output(stdout);
 
@@ -404,22 +386,23 @@ static int explain_in_child(struct shell *shell, const struct ext2mb_request *re
 	if (!error && !output_error)
 		return shell_tell_corruption(shell);
 	if (output_error)
-		problem_set(&problem, error ? error : output_error, "standard output", "cannot write");
+		problem_set(&shell->problem, error ? error : output_error, "standard output", "cannot write");
 	else
-		problem_set(&problem, shell_explain_policy(shell, error, &problem), NULL, "explain");
-	return print_problem(&problem);
+		problem_set(&shell->problem, shell_explain_policy(shell, error), NULL, "explain");
+	return print_problem(&shell->problem);
 }
 
-errcode_t request_explain(struct shell *shell, int count, char **words, struct problem *problem)
+errcode_t request_explain(struct shell *shell)
 {
 	struct ext2mb_request request = { .struct_bytes = sizeof(request) };
 	const struct geometry *geometry = &shell->filesystem.mb->geometry;
 	uint64_t most = geometry->end_block - 1;
-	errcode_t error = words_length(words[1], geometry_cluster_blocks(geometry), most, &request.count, problem);
+	errcode_t error =
+		words_length(shell->words[1], geometry_cluster_blocks(geometry), most, &request.count, &shell->problem);
 	int status;
 
-	if (!error && count > 2)
-		error = words_number(words[2], 1, most, &request.goal, problem);
+	if (!error && shell->word_count > 2)
+		error = words_number(shell->words[2], 1, most, &request.goal, &shell->problem);
 	if (!error)
 		error = flush_output(stdout);
 	if (error)

@@ -12,11 +12,12 @@
 #include "requests.h"
 #include "words.h"
 
-errcode_t request_mb_groups(struct shell *shell, int count, char **words, struct problem *problem)
+errcode_t request_mb_groups(struct shell *shell)
 {
 	struct ext2mb *mb = shell->filesystem.mb;
 	struct group_range range;
-	errcode_t error = words_range(count > 1 ? words[1] : NULL, mb->geometry.groups, &range, problem);
+	errcode_t error = words_range(shell->word_count > 1 ? shell->words[1] : NULL, mb->geometry.groups, &range,
+	                              &shell->problem);
 
 	if (error)
 		return error;
@@ -43,21 +44,19 @@ static errcode_t load_all_inodes(struct ext2mb *mb)
 	return 0;
 }
 
-errcode_t request_check(struct shell *shell, int count, char **words, struct problem *problem)
+errcode_t request_check(struct shell *shell)
 {
 	struct filesystem *filesystem = &shell->filesystem;
 	struct ext2mb *mb = filesystem->mb;
 	char why[256] = "";
-	errcode_t error = kernel_forms_load(mb);
+	errcode_t error = kernel_groups_load(mb);
 
-	(void)count;
-	(void)words;
 	if (!error)
 		error = load_all_inodes(mb);
 	if (!error)
 		error = ext2mb_check(mb, why, sizeof(why));
 	if (error && *why)
-		return problem_set_reason(problem, error, filesystem->target.path, "check", "%s", why);
+		return problem_set_reason(&shell->problem, error, filesystem->target.path, "check", "%s", why);
 	if (error)
 		return error;
 	/* `check` reports all damage, also what the user has been told before. */
@@ -68,11 +67,8 @@ errcode_t request_check(struct shell *shell, int count, char **words, struct pro
 	return 0;
 }
 
-errcode_t request_mb_structs(struct shell *shell, int count, char **words, struct problem *problem)
+errcode_t request_mb_structs(struct shell *shell)
 {
-	(void)count;
-	(void)words;
-	(void)problem;
 	return listing_kernel_form(shell->is_json, KERNEL_MB_STRUCTS_SUMMARY, shell->filesystem.mb);
 }
 
@@ -143,28 +139,26 @@ static errcode_t list_order(struct shell *shell, unsigned int order)
 	return json_end(&json);
 }
 
-errcode_t request_orders(struct shell *shell, int count, char **words, struct problem *problem)
+errcode_t request_orders(struct shell *shell)
 {
 	struct ext2mb *mb = shell->filesystem.mb;
 	uint64_t order = 0;
-	errcode_t error = count > 1 ? words_number(words[1], 0, mb->orders - 1, &order, problem) : 0;
+	errcode_t error =
+		shell->word_count > 1 ? words_number(shell->words[1], 0, mb->orders - 1, &order, &shell->problem) : 0;
 
 	if (!error)
-		error = kernel_forms_load(mb);
+		error = kernel_groups_load(mb);
 	if (error)
 		return error;
-	return count > 1 ? list_order(shell, (unsigned int)order) : list_orders(shell);
+	return shell->word_count > 1 ? list_order(shell, (unsigned int)order) : list_orders(shell);
 }
 
-errcode_t request_goals(struct shell *shell, int count, char **words, struct problem *problem)
+errcode_t request_goals(struct shell *shell)
 {
 	static const struct column columns[] = { { "goal", 5 }, { "group", 10 }, { 0 } };
 	struct ext2mb *mb = shell->filesystem.mb;
 	struct listing listing;
 
-	(void)count;
-	(void)words;
-	(void)problem;
 	listing_begin(&listing, shell->is_json, columns);
 	for (uint32_t goal = 0; goal < mb->goals->count; goal++)
 		listing_row(&listing, (const struct cell[]){

@@ -163,19 +163,20 @@ static errcode_t draw(struct ext2mb *mb, const struct group_range *range, uint32
 	return 0;
 }
 
-errcode_t request_map(struct shell *shell, int count, char **words, struct problem *problem)
+errcode_t request_map(struct shell *shell)
 {
 	static const struct column columns[] = { { "group", 10 }, { "map", -CELLS }, { 0 } };
 	struct ext2mb *mb = shell->filesystem.mb;
 	bool is_coloured = has_colours(shell);
 	struct listing listing;
 	struct group_range range;
-	errcode_t error = words_range(count > 1 ? words[1] : NULL, mb->geometry.groups, &range, problem);
+	errcode_t error = words_range(shell->word_count > 1 ? shell->words[1] : NULL, mb->geometry.groups, &range,
+	                              &shell->problem);
 
 	if (error)
 		return error;
 	listing_begin(&listing, shell->is_json, columns);
-	error = draw(mb, &range, count > 1 ? 1 : CELLS, &listing, is_coloured);
+	error = draw(mb, &range, shell->word_count > 1 ? 1 : CELLS, &listing, is_coloured);
 	if (!shell->is_json)
 		print_legend(is_coloured);
 	errcode_t output_error = listing_end(&listing);

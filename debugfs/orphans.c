@@ -66,23 +66,25 @@ static errcode_t delete (struct filesystem *filesystem, ext2_ino_t ino)
 	return EXT2MB_ET_ORPHAN_ABSENT;
 }
 
-errcode_t request_orphans(struct shell *shell, int count, char **words, struct problem *problem)
+errcode_t request_orphans(struct shell *shell)
 {
 	struct filesystem *filesystem = &shell->filesystem;
-	bool is_to_add = count == 3 && strcmp(words[1], "add") == 0;
+	bool is_to_add = shell->word_count == 3 && strcmp(shell->words[1], "add") == 0;
 	uint64_t ino = 0;
 
-	if (count == 2 || (count == 3 && !is_to_add && strcmp(words[1], "del")))
+	if (shell->word_count == 2 || (shell->word_count == 3 && !is_to_add && strcmp(shell->words[1], "del")))
 		return WRONG_USAGE;
-	if (count == 3 && !filesystem->is_writable)
-		return problem_set_reason(problem, EROFS, NULL, "orphans", "the filesystem was not opened with -w");
-	errcode_t error = count == 3 ? words_number(words[2], 1, UINT32_MAX, &ino, problem) : 0;
+	if (shell->word_count == 3 && !filesystem->is_writable)
+		return problem_set_reason(&shell->problem, EROFS, NULL, "orphans",
+		                          "the filesystem was not opened with -w");
+	errcode_t error =
+		shell->word_count == 3 ? words_number(shell->words[2], 1, UINT32_MAX, &ino, &shell->problem) : 0;
 
 	if (!error)
-		error = filesystem_read_orphans(filesystem, problem);
-	if (error || count == 1)
+		error = filesystem_read_orphans(filesystem, &shell->problem);
+	if (error || shell->word_count == 1)
 		return error ? error : list(shell);
-	error = is_to_add ? add(filesystem, (ext2_ino_t)ino, problem) : delete (filesystem, (ext2_ino_t)ino);
+	error = is_to_add ? add(filesystem, (ext2_ino_t)ino, &shell->problem) : delete (filesystem, (ext2_ino_t)ino);
 	if (!error)
 		filesystem->is_changed = true;
 	return error;

@@ -13,8 +13,8 @@
 #include "support/io/whole_io.h"
 #include "words.h"
 
-static errcode_t request_help(struct shell *shell, int count, char **words, struct problem *problem);
-static errcode_t request_quit(struct shell *shell, int count, char **words, struct problem *problem);
+static errcode_t request_help(struct shell *shell);
+static errcode_t request_quit(struct shell *shell);
 
 enum need {
 	NEEDS_NOTHING,
@@ -76,60 +76,56 @@ void requests_print_usages(void)
 	}
 }
 
-static errcode_t request_help(struct shell *shell, int count, char **words, struct problem *problem)
+static errcode_t request_help(struct shell *shell)
 {
-	const struct request *request = count > 1 ? find(words[1]) : NULL;
+	const struct request *request = shell->word_count > 1 ? find(shell->words[1]) : NULL;
 
-	(void)shell;
-	if (count > 1 && !request)
-		return words_refuse(problem, words[1], "it is no command");
+	if (shell->word_count > 1 && !request)
+		return words_refuse(&shell->problem, shell->words[1], "it is no command");
 	for (size_t index = 0; index < REQUESTS; index++)
 		if (!request || request == &requests[index])
 			print_usage(&requests[index], stdout);
 	return 0;
 }
 
-static errcode_t request_quit(struct shell *shell, int count, char **words, struct problem *problem)
+static errcode_t request_quit(struct shell *shell)
 {
-	(void)count;
-	(void)words;
-	(void)problem;
 	shell->is_over = true;
 	ss_abort_subsystem(shell->invocation, 0);
 	return 0;
 }
 
-static errcode_t check_need(const struct shell *shell, const struct request *request, struct problem *problem)
+static errcode_t check_need(struct shell *shell, const struct request *request)
 {
 	if (request->need == NEEDS_NOTHING)
 		return 0;
 	if (!filesystem_is_open(&shell->filesystem))
-		return problem_set_reason(problem, EBADF, NULL, request->name, "no filesystem is open");
+		return problem_set_reason(&shell->problem, EBADF, NULL, request->name, "no filesystem is open");
 	if (request->need == NEEDS_WRITABLE && !shell->filesystem.is_writable)
-		return problem_set_reason(problem, EROFS, NULL, request->name, "the filesystem was not opened with -w");
+		return problem_set_reason(&shell->problem, EROFS, NULL, request->name,
+		                          "the filesystem was not opened with -w");
 	return 0;
 }
 
-static errcode_t run(struct shell *shell, const struct request *request, int count, char **words,
-                     struct problem *problem)
+static errcode_t run(struct shell *shell, const struct request *request)
 {
-	errcode_t error = check_need(shell, request, problem);
+	errcode_t error = check_need(shell, request);
 
 	if (error)
 		return error;
-	if (count - 1 < request->least || count - 1 > request->most)
+	if (shell->word_count - 1 < request->least || shell->word_count - 1 > request->most)
 		return WRONG_USAGE;
 	/* Restart getopt(3). Its own messages are off: they would not name the command. */
 	optind = 0;
 	opterr = 0;
-	error = shell_explain_policy(shell, request->run(shell, count, words, problem), problem);
+	error = shell_explain_policy(shell, request->run(shell));
 	errcode_t output_error = flush_output(stdout);
 
 	/* The output of a script is lost from here on. The reason may not be known any more. */
 	if (!output_error)
 		return error;
 	shell->is_over = shell->is_output_lost = true;
-	return problem_set(problem, error ? error : output_error, "standard output", "cannot write");
+	return problem_set(&shell->problem, error ? error : output_error, "standard output", "cannot write");
 }
 
 static int tell(const struct request *request, errcode_t error, struct problem *problem)
@@ -149,22 +145,23 @@ static int tell(const struct request *request, errcode_t error, struct problem *
 	return EXIT_USAGE;
 }
 
-void run_request(int count, const char *const *words, int invocation, void *context)
+void run_request(int count, const char *const *words, int invocation UNUSED, void *context)
 {
 	struct shell *shell = context;
 	const struct request *request = find(words[0]);
-	struct problem problem = { 0 };
 	sigset_t interrupt, before;
 
-	(void)invocation;
+	shell->words = (char **)(uintptr_t)words;
+	shell->word_count = count;
 	/* libss leaves a command by longjmp(3) when it is interrupted: locks would stay locked. */
 	sigemptyset(&interrupt);
 	if (shell->is_interactive)
 		sigaddset(&interrupt, SIGINT);
 	sigprocmask(SIG_BLOCK, &interrupt, &before);
-	errcode_t error = run(shell, request, count, (char **)(uintptr_t)words, &problem);
+	errcode_t error = run(shell, request);
 	if (error)
-		shell_fail(shell, tell(request, error, &problem));
+		shell_fail(shell, tell(request, error, &shell->problem));
+	problem_clear(&shell->problem);
 	shell_tell_corruption(shell);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }

@@ -10,8 +10,8 @@
 /* Returned by a command whose failure has been reported already; see also words.h. */
 #define FAILURE_IS_TOLD ((errcode_t)-2)
 
-/* words[0] is the command's name. Recording a problem is optional. */
-typedef errcode_t (*request_function)(struct shell *shell, int count, char **words, struct problem *problem);
+/* The command's words are in shell->words. Recording shell->problem is optional. */
+typedef errcode_t (*request_function)(struct shell *shell);
 
 /* Prints the usage of each command, for --help. */
 void requests_print_usages(void);
@@ -19,22 +19,22 @@ void requests_print_usages(void);
 /* The function that all requests of debugmb.ct call. */
 void run_request(int count, const char *const *words, int invocation, void *shell);
 
-errcode_t request_open(struct shell *shell, int count, char **words, struct problem *problem);
-errcode_t request_close(struct shell *shell, int count, char **words, struct problem *problem);
-errcode_t request_mb_groups(struct shell *shell, int count, char **words, struct problem *problem);
-errcode_t request_mb_stats(struct shell *shell, int count, char **words, struct problem *problem);
-errcode_t request_mb_structs(struct shell *shell, int count, char **words, struct problem *problem);
-errcode_t request_orders(struct shell *shell, int count, char **words, struct problem *problem);
-errcode_t request_goals(struct shell *shell, int count, char **words, struct problem *problem);
-errcode_t request_policy(struct shell *shell, int count, char **words, struct problem *problem);
-errcode_t request_alloc(struct shell *shell, int count, char **words, struct problem *problem);
-errcode_t request_free(struct shell *shell, int count, char **words, struct problem *problem);
-errcode_t request_commit(struct shell *shell, int count, char **words, struct problem *problem);
-errcode_t request_prealloc(struct shell *shell, int count, char **words, struct problem *problem);
-errcode_t request_orphans(struct shell *shell, int count, char **words, struct problem *problem);
-errcode_t request_explain(struct shell *shell, int count, char **words, struct problem *problem);
-errcode_t request_map(struct shell *shell, int count, char **words, struct problem *problem);
-errcode_t request_check(struct shell *shell, int count, char **words, struct problem *problem);
-errcode_t request_sync(struct shell *shell, int count, char **words, struct problem *problem);
-errcode_t request_transaction(struct shell *shell, int count, char **words, struct problem *problem);
-errcode_t request_stats(struct shell *shell, int count, char **words, struct problem *problem);
+errcode_t request_open(struct shell *shell);
+errcode_t request_close(struct shell *shell);
+errcode_t request_mb_groups(struct shell *shell);
+errcode_t request_mb_stats(struct shell *shell);
+errcode_t request_mb_structs(struct shell *shell);
+errcode_t request_orders(struct shell *shell);
+errcode_t request_goals(struct shell *shell);
+errcode_t request_policy(struct shell *shell);
+errcode_t request_alloc(struct shell *shell);
+errcode_t request_free(struct shell *shell);
+errcode_t request_commit(struct shell *shell);
+errcode_t request_prealloc(struct shell *shell);
+errcode_t request_orphans(struct shell *shell);
+errcode_t request_explain(struct shell *shell);
+errcode_t request_map(struct shell *shell);
+errcode_t request_check(struct shell *shell);
+errcode_t request_sync(struct shell *shell);
+errcode_t request_transaction(struct shell *shell);
+errcode_t request_stats(struct shell *shell);

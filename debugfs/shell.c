@@ -19,26 +19,25 @@ int shell_tell_corruption(struct shell *shell)
 {
 	struct filesystem *filesystem = &shell->filesystem;
 	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
-	struct problem problem = { 0 };
 
 	if (!filesystem_is_open(filesystem) || ext2mb_read_stats(filesystem->mb, &stats) ||
 	    stats.corrupt_groups == filesystem->corrupt_groups)
 		return EXIT_SUCCESS;
 	filesystem->corrupt_groups = stats.corrupt_groups;
-	problem_set_reason(&problem, EXT2MB_ET_CORRUPT_GROUP, filesystem->target.path, "the filesystem is damaged",
-	                   "%" PRIu64 " group%s corrupt and left out: run e2fsck", stats.corrupt_groups,
-	                   stats.corrupt_groups == 1 ? " is" : "s are");
-	shell_fail(shell, print_problem(&problem));
+	shell_fail(shell,
+	           print_failure_reason(EXT2MB_ET_CORRUPT_GROUP, filesystem->target.path, "the filesystem is damaged",
+	                                "%" PRIu64 " group%s corrupt and left out: run e2fsck", stats.corrupt_groups,
+	                                stats.corrupt_groups == 1 ? " is" : "s are"));
 	return EXIT_FAILURE;
 }
 
-errcode_t shell_explain_policy(const struct shell *shell, errcode_t error, struct problem *problem)
+errcode_t shell_explain_policy(struct shell *shell, errcode_t error)
 {
-	const struct filesystem *filesystem = &shell->filesystem;
-	const char *failure = error && filesystem->mb ? policy_failure(filesystem->mb) : NULL;
+	const struct ext2mb *mb = shell->filesystem.mb;
+	const char *failure = error && mb ? policy_failure(mb) : NULL;
 
 	if (!failure || error == WRONG_USAGE || error == FAILURE_IS_TOLD)
 		return error;
-	problem_clear(problem);
-	return problem_set_reason(problem, ELIBBAD, shell->policy.user->path, "wrong answer", "%s", failure);
+	problem_clear(&shell->problem);
+	return problem_set_reason(&shell->problem, ELIBBAD, shell->policy.user->path, "wrong answer", "%s", failure);
 }

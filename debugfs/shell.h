@@ -5,6 +5,9 @@
 #include "filesystem.h"
 
 struct shell {
+	char **words; /* of the command that is being run; words[0] is its name */
+	int word_count;
+	struct problem problem; /* why it failed */
 	struct filesystem filesystem;
 	struct policy_options policy; /* of the next allocator */
 	struct user_library *user;    /* owned; the library of the present or an earlier policy; NULL: none */
@@ -26,5 +29,5 @@ void shell_fail(struct shell *shell, int status);
  */
 int shell_tell_corruption(struct shell *shell);
 
-/* If a command failed because a library's policy gave an impossible answer, says so in the problem. */
-errcode_t shell_explain_policy(const struct shell *shell, errcode_t error, struct problem *problem);
+/* If a command failed because a library's policy gave an impossible answer, says so in its problem. */
+errcode_t shell_explain_policy(struct shell *shell, errcode_t error);

@@ -49,11 +49,8 @@ static uint64_t counter_of(const struct ext2mb_stats *stats, size_t index)
 	return value;
 }
 
-errcode_t request_mb_stats(struct shell *shell, int count, char **words, struct problem *problem)
+errcode_t request_mb_stats(struct shell *shell)
 {
-	(void)count;
-	(void)words;
-	(void)problem;
 	return listing_kernel_form(shell->is_json, KERNEL_MB_STATS, shell->filesystem.mb);
 }
 
@@ -87,16 +84,15 @@ static errcode_t show(const struct shell *shell, const struct ext2mb_stats *stat
 	return listing_end(&listing);
 }
 
-errcode_t request_stats(struct shell *shell, int count, char **words, struct problem *problem)
+errcode_t request_stats(struct shell *shell)
 {
 	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
 
-	(void)problem;
-	if (count > 1 && strcmp(words[1], "-r"))
+	if (shell->word_count > 1 && strcmp(shell->words[1], "-r"))
 		return WRONG_USAGE;
 	errcode_t error = ext2mb_read_stats(shell->filesystem.mb, &stats);
 
-	if (error || count == 1)
+	if (error || shell->word_count == 1)
 		return error ? error : show(shell, &stats);
 	shell->counted = stats;
 	return 0;

@@ -39,20 +39,18 @@ static errcode_t show_block(void *context, const struct preview_block *block)
 	return 0;
 }
 
-errcode_t request_transaction(struct shell *shell, int count, char **words, struct problem *problem)
+errcode_t request_transaction(struct shell *shell)
 {
 	static const struct column columns[] = {
 		{ "journal", 8 }, { "at", 12 }, { "block", 12 }, { "group", 8 }, { "what", -17 }, { 0 },
 	};
 	struct listing listing;
 
-	(void)count;
-	(void)words;
 	if (!shell->filesystem.is_journalled)
-		return problem_set_reason(problem, EINVAL, NULL, "transaction",
+		return problem_set_reason(&shell->problem, EINVAL, NULL, "transaction",
 		                          "the filesystem was not opened with -j");
 	listing_begin(&listing, shell->is_json, columns);
-	errcode_t error = filesystem_preview(&shell->filesystem, show_block, &listing, problem);
+	errcode_t error = filesystem_preview(&shell->filesystem, show_block, &listing, &shell->problem);
 	errcode_t output_error = listing_end(&listing);
 
 	return error ? error : output_error;

@@ -138,12 +138,10 @@ void command_line_describe(const struct option_row *rows)
 	}
 }
 
-static void choose_help(struct command *command, const struct taken_option *option)
+static void choose_help(struct command *command UNUSED, const struct taken_option *option UNUSED)
 {
 	static char buffer[1 << 16];
 
-	(void)command;
-	(void)option;
 	/* Write all at once: after an error in the middle its reason would be lost. */
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	fputs(current->usage, stdout);
@@ -157,19 +155,16 @@ static void choose_help(struct command *command, const struct taken_option *opti
 	exit_after_printing();
 }
 
-static void choose_completion(struct command *command, const struct taken_option *option)
+static void choose_completion(struct command *command UNUSED, const struct taken_option *option)
 {
-	(void)command;
 	completion_print(current, standard_rows, (enum completion_shell)option->value);
 	exit_after_printing();
 }
 
-static void choose_version(struct command *command, const struct taken_option *option)
+static void choose_version(struct command *command UNUSED, const struct taken_option *option UNUSED)
 {
 	const char *version, *date;
 
-	(void)command;
-	(void)option;
 	ext2fs_get_library_version(&version, &date);
 	printf("%s %s\nUsing EXT2FS Library version %s, %s\n", tool_name, EXT2MB_VERSION_STRING, version, date);
 	exit_after_printing();

@@ -52,15 +52,6 @@ static void set_stripe(struct command *command, const struct taken_option *optio
 		command->policy.allocator.stripe_blocks = EXT2MB_NO_STRIPE;
 }
 
-bool compared_is_set(const struct command *command, const struct tunable *wanted)
-{
-	unsigned int index = 0;
-
-	while (tunable_get(index) != wanted)
-		index++;
-	return command->policy.tunables_set & UINT64_C(1) << index;
-}
-
 /* NAME=VALUE, as often as is wanted. */
 static void set_set(struct command *command, const struct taken_option *option)
 {
@@ -80,19 +71,16 @@ static void set_set(struct command *command, const struct taken_option *option)
 }
 
 /* As Linux presets mb_max_linear_groups there. */
-static void set_rotational(struct command *command, const struct taken_option *option)
+static void set_rotational(struct command *command, const struct taken_option *option UNUSED)
 {
-	(void)option;
-	if (!compared_is_set(command, tunable_find("mb_max_linear_groups")))
+	if (!tunable_is_set(tunable_find("mb_max_linear_groups"), &command->policy))
 		command->policy.linear_groups = LINEAR_GROUPS_ROTATIONAL;
 }
 
 /* Those that can be set. */
 static const char *tunable_word(unsigned int index)
 {
-	const struct tunable *tunable;
-
-	for (unsigned int row = 0; (tunable = tunable_get(row)); row++)
+	for (const struct tunable *tunable = all_tunables; tunable->name; tunable++)
 		if (tunable->get && index-- == 0)
 			return tunable->name;
 	return NULL;
@@ -101,10 +89,10 @@ static const char *tunable_word(unsigned int index)
 void compared_check(struct command *command)
 {
 	const struct workload *workload = command->options.workload;
-	const struct tunable *tunable;
 
-	for (unsigned int index = 0; (tunable = tunable_get(index)); index++)
-		if (compared_is_set(command, tunable) && configuration_varies(command->comparison, tunable->name))
+	for (const struct tunable *tunable = all_tunables; tunable->name; tunable++)
+		if (tunable_is_set(tunable, &command->policy) &&
+		    configuration_varies(command->comparison, tunable->name))
 			usage_error("--set=%s: the compared runs differ in it: leave it out, or compare something else",
 			            tunable->name);
 	if (command->comparison != COMPARE_ORPHANS || !workload)

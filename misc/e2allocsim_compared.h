@@ -8,8 +8,5 @@
 /* Ends with a zero row. */
 extern const struct option_row compared_rows[];
 
-/* Whether the command line has set the tunable. */
-bool compared_is_set(const struct command *command, const struct tunable *wanted);
-
 /* Ends the program with a message if the runs that are compared differ in what was set. */
 void compared_check(struct command *command);

@@ -65,9 +65,10 @@ static void set_list(const struct taken_option *option, unsigned int **list, siz
 	free(TAKE(*list));
 	*count = 0;
 	while ((word = strsep(&rest, ","))) {
-		if (vector_reserve(list, &capacity, *count + 1, sizeof(**list)))
+		unsigned int number = (unsigned int)read_number(option->row, word);
+
+		if (vector_add(list, count, &capacity, &number, sizeof(number)))
 			exit_without_memory();
-		(*list)[(*count)++] = (unsigned int)read_number(option->row, word);
 	}
 }
 
@@ -93,16 +94,13 @@ static void choose_machine(struct command *command, const struct taken_option *o
 
 static const char *machine_word(unsigned int index)
 {
-	const struct machine *machine = machine_get(index);
-
-	return machine ? machine->name : NULL;
+	return machine_presets[index].name;
 }
 
-static void set_directory(struct command *command, const struct taken_option *option)
+static void set_directory(struct command *command UNUSED, const struct taken_option *option)
 {
 	const char *name = option->argument;
 
-	(void)command;
 	if (!*name || strchr(name, '/') || strlen(name) > EXT2_NAME_LEN || strcmp(name, ".") == 0 ||
 	    strcmp(name, "..") == 0)
 		usage_error("--directory: %s cannot be the name of a directory", name);
@@ -383,9 +381,8 @@ static const struct command_line *after_word(unsigned int index)
 }
 
 /* A replay without options about the policy compares the main policies with the trace. */
-static bool is_compared(const struct option_row *row, bool is_by_name)
+static bool is_compared(const struct option_row *row, bool is_by_name UNUSED)
 {
-	(void)is_by_name;
 	return row->name && (strcmp(row->name, "policy") == 0 || strcmp(row->name, "compare") == 0);
 }
 
@@ -403,7 +400,7 @@ static int read_options(int argument_count, char **arguments, struct command *co
 		command->comparison = COMPARE_MAIN;
 	int used = command_line_read(&line, argument_count, arguments, command);
 
-	if (is_preset && compared_is_set(command, tunable_find("policy")))
+	if (is_preset && tunable_is_set(tunable_find("policy"), &command->policy))
 		command->comparison = COMPARE_NOTHING;
 	return argument_count - used;
 }

@@ -97,10 +97,8 @@ static int run(struct command *command)
 	int status = EXIT_FAILURE;
 	errcode_t error = pool_create(command->threads, &pool);
 
-	if (error) {
-		problem_set(&problem, error, NULL, "cannot start threads");
-		return print_problem(&problem);
-	}
+	if (error)
+		return print_failure(error, NULL, "cannot start threads");
 	error = progress_start(stderr, command->progress, &command->options.progress);
 	if (error)
 		problem_set(&problem, error, NULL, "cannot show progress");

@@ -68,21 +68,17 @@ static void warn(const struct subject *subject, const struct problem *refusal)
 {
 	const struct volume *volume = &subject->volume;
 	const char *path = subject->target.path;
-	struct problem problem = { 0 };
 
 	if (volume->is_mounted)
-		problem_set_reason(&problem, EBUSY, path, "is mounted and may change while it is read",
-		                   "the report may be wrong");
+		print_failure_reason(EBUSY, path, "is mounted and may change while it is read",
+		                     "the report may be wrong");
 	else if (volume->is_replayed)
-		problem_set_reason(&problem, EBUSY, path, "has a journal that was not replayed",
-		                   "the report shows what a replay would leave");
+		print_failure_reason(EBUSY, path, "has a journal that was not replayed",
+		                     "the report shows what a replay would leave");
 	else if (volume->needs_recovery)
-		problem_set_reason(&problem, EBUSY, path, "has a journal that was not replayed",
-		                   "the report may be wrong, because the journal cannot be read: %s",
-		                   refusal->reason ? refusal->reason : error_message(refusal->error));
-	else
-		return;
-	print_problem(&problem);
+		print_failure_reason(EBUSY, path, "has a journal that was not replayed",
+		                     "the report may be wrong, because the journal cannot be read: %s",
+		                     refusal->reason ? refusal->reason : error_message(refusal->error));
 }
 
 /*
@@ -165,7 +161,6 @@ static errcode_t page_write(const struct command *command, const struct report *
 static int print_damage(const struct subject *subject)
 {
 	const struct report *report = subject->report;
-	struct problem problem = { 0 };
 
 	if (!report || (!report->damage.count && !report->filesystem.missing_blocks))
 		return EXIT_SUCCESS;
@@ -175,14 +170,13 @@ static int print_damage(const struct subject *subject)
 	if (report->damage.count)
 		snprintf(left_out, sizeof(left_out), "%" PRIu64 " left out:", report->damage.count);
 	if (filesystem->missing_blocks)
-		problem_set_reason(&problem, EXT2_ET_SHORT_READ, subject->volume.path, "cannot read all of it",
-		                   "it is cut off: %" PRIu64 " of its %" PRIu64 " blocks are there%s%s",
-		                   filesystem->blocks - filesystem->missing_blocks, filesystem->blocks,
-		                   *left_out ? "; " : "", left_out);
+		print_failure_reason(EXT2_ET_SHORT_READ, subject->volume.path, "cannot read all of it",
+		                     "it is cut off: %" PRIu64 " of its %" PRIu64 " blocks are there%s%s",
+		                     filesystem->blocks - filesystem->missing_blocks, filesystem->blocks,
+		                     *left_out ? "; " : "", left_out);
 	else
-		problem_set_reason(&problem, EXT2_ET_CORRUPT_SUPERBLOCK, subject->volume.path, "cannot read all of it",
-		                   "%s%s", filesystem->is_mounted ? "it is mounted; " : "", left_out);
-	print_problem(&problem);
+		print_failure_reason(EXT2_ET_CORRUPT_SUPERBLOCK, subject->volume.path, "cannot read all of it", "%s%s",
+		                     filesystem->is_mounted ? "it is mounted; " : "", left_out);
 	form_damage(report, "  ", stderr);
 	return EXIT_FAILURE;
 }
@@ -191,28 +185,21 @@ static int print_damage(const struct subject *subject)
 static void print_left_out(const struct command *command, const struct subject *subject)
 {
 	const struct report *report = subject->report;
-	struct problem problem = { 0 };
+	const char *path = subject->volume.path;
 
-	if (!command->options.quick_seconds)
-		return;
-	if (report->quick.groups) {
-		problem_set_reason(&problem, EXT2_ET_CANCEL_REQUESTED, subject->volume.path, "--quick left out",
-		                   "the free space of %" PRIu64 " of %u groups", report->quick.groups,
-		                   report->filesystem.groups);
-		print_problem(&problem);
-	}
-	if (command->options.without_files)
-		return;
-	problem_set_reason(&problem, EXT2_ET_CANCEL_REQUESTED, subject->volume.path, "--quick left out",
-	                   "%" PRIu64 " of %" PRIu64 " inodes, extents of %" PRIu64 " files, all directories",
-	                   report->quick.inodes, report->quick.inodes_in_use, report->quick.files);
-	print_problem(&problem);
+	if (command->options.quick_seconds && report->quick.groups)
+		print_failure_reason(EXT2_ET_CANCEL_REQUESTED, path, "--quick left out",
+		                     "the free space of %" PRIu64 " of %u groups", report->quick.groups,
+		                     report->filesystem.groups);
+	if (command->options.quick_seconds && !command->options.without_files)
+		print_failure_reason(EXT2_ET_CANCEL_REQUESTED, path, "--quick left out",
+		                     "%" PRIu64 " of %" PRIu64 " inodes, extents of %" PRIu64 " files, all directories",
+		                     report->quick.inodes, report->quick.inodes_in_use, report->quick.files);
 }
 
 static int print_paths(const struct command *command, struct subject *subject)
 {
 	const struct volume *volume = &subject->volume;
-	struct problem problem = { 0 };
 	struct damage_list *damage = &subject->report->damage;
 	int status = EXIT_SUCCESS;
 
@@ -223,10 +210,8 @@ static int print_paths(const struct command *command, struct subject *subject)
 
 		if (!error)
 			error = command->form->print_file(volume, ino, path, command->with_rows, damage, stdout);
-		if (error) {
-			problem_set(&problem, error, path, "cannot show its extents");
-			status = print_problem(&problem);
-		}
+		if (error)
+			status = print_failure(error, path, "cannot show its extents");
 	}
 	return status ? status : print_damage(subject);
 }
@@ -330,12 +315,69 @@ static bool is_above(const struct command *command, double score)
 	return strtod(shown, NULL) > command->max_score;
 }
 
-static int analyze_and_print(struct command *command, struct subject *subject)
+/* The file ends with the image where the filesystem begins with it. */
+static bool is_image(const struct command *command, const struct subject *subject)
+{
+	struct stat status;
+
+	return !command->offset_bytes && !command->partition && fstat(subject->volume.descriptor, &status) == 0 &&
+	       S_ISREG(status.st_mode);
+}
+
+static errcode_t read_delta(const struct command *command, const struct subject *subject, const struct target *target,
+                            struct delta *delta, struct problem *problem)
+{
+	const struct delta_options options = { command->against.chunk_bytes, is_image(command, subject) };
+	struct delta_old old;
+	struct pool *pool;
+	errcode_t error = delta_old_open(target->path, target->offset_bytes, &old, problem);
+
+	if (error)
+		return error;
+	error = pool_create(command->options.threads, &pool);
+	if (error) {
+		delta_old_close(&old);
+		return problem_set(problem, error, NULL, "cannot start threads");
+	}
+	interrupt_install();
+	error = delta_read(&subject->volume, &old, &options, pool, delta, problem);
+	interrupt_uninstall();
+	if (error)
+		interrupt_explain(command->name, problem);
+	pool_destroy(pool);
+	delta_old_close(&old);
+	delta->old_path = command->against.old;
+	return error;
+}
+
+/* --against: the older image is looked at in the same place. The report then has *delta. */
+static errcode_t compare_with_old(const struct command *command, struct subject *subject, struct delta *delta,
+                                  struct problem *problem)
+{
+	struct target target = { 0 };
+
+	if (!command->against.old)
+		return 0;
+	errcode_t error =
+		target_find(command->against.old, command->offset_bytes, command->partition, &target, problem);
+
+	if (!error)
+		error = read_delta(command, subject, &target, delta, problem);
+	target_free(&target);
+	if (error)
+		return error;
+	subject->report->delta = delta;
+	return against_write_ranges(&command->against, subject->target.path, delta, problem);
+}
+
+static int analyze_and_print(struct command *command, struct subject *subject, struct delta *delta)
 {
 	struct problem problem = { 0 };
 	const struct report *report = subject->report;
 
 	if (analyze_subject(command, subject, &problem))
+		return print_problem(&problem);
+	if (compare_with_old(command, subject, delta, &problem))
 		return print_problem(&problem);
 	int status = command->compare ? compare(command, subject) : print_report(command, report);
 
@@ -353,6 +395,7 @@ static int run(struct command *command)
 {
 	struct problem problem = { 0 };
 	struct subject subject;
+	struct delta delta = { 0 };
 	int status;
 
 	if (subject_open(command->name, command->offset_bytes, command->partition, command->compare, &subject,
@@ -361,14 +404,12 @@ static int run(struct command *command)
 	else if (command->paths.count)
 		status = print_paths(command, &subject);
 	else
-		status = analyze_and_print(command, &subject);
+		status = analyze_and_print(command, &subject, &delta);
+	delta_free(&delta);
 	subject_close(&subject);
 	errcode_t error = command->output_error ? command->output_error : flush_output(stdout);
 
-	if (!error)
-		return status;
-	problem_set(&problem, error, "standard output", "cannot write");
-	return print_problem(&problem);
+	return error ? print_failure(error, "standard output", "cannot write") : status;
 }
 
 int main(int argument_count, char **arguments)

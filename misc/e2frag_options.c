@@ -19,22 +19,19 @@ static const char usage[] =
 
 static const char *form_name(unsigned int index)
 {
-	const struct report_form *form = form_get(index);
-
-	return form ? form->name : NULL;
+	return report_forms[index].name;
 }
 
 static void set_format(struct command *command, const struct taken_option *option)
 {
-	command->form = form_get((unsigned int)option->value);
+	command->form = &report_forms[option->value];
 }
 
-static void set_json(struct command *command, const struct taken_option *option)
+static void set_json(struct command *command, const struct taken_option *option UNUSED)
 {
-	(void)option;
-	for (unsigned int index = 0; form_get(index); index++)
-		if (form_get(index)->print == form_json)
-			command->form = form_get(index);
+	for (const struct report_form *form = report_forms; form->name; form++)
+		if (form->print == form_json)
+			command->form = form;
 }
 
 static void set_only(struct command *command, const struct taken_option *option)
@@ -72,15 +69,13 @@ static void set_max_score(struct command *command, const struct taken_option *op
 	command->score_decimals = (unsigned int)decimals;
 }
 
-static void set_by_directory(struct command *command, const struct taken_option *option)
+static void set_by_directory(struct command *command, const struct taken_option *option UNUSED)
 {
-	(void)option;
 	command->parts.by_directory = true;
 }
 
-static void set_unlink_cost(struct command *command, const struct taken_option *option)
+static void set_unlink_cost(struct command *command, const struct taken_option *option UNUSED)
 {
-	(void)option;
 	command->parts.unlink = true;
 }
 
@@ -151,6 +146,7 @@ static const struct option_row options[] = {
 	  .kind = ARGUMENT_IMAGE,
 	  FIELD(compare),
 	  .help = "show IMAGE and OTHER side by side instead; either may be what\n--json has written" },
+	AGAINST_ROWS,
 	{ .name = "html",
 	  .argument = "FILE",
 	  .kind = ARGUMENT_FILE,
@@ -219,11 +215,11 @@ static bool shows_all(const struct report_form *form)
 static const char *forms_that(bool (*can)(const struct report_form *form))
 {
 	static char list[WORD_LIST_BYTES];
-	const struct report_form *form, *last = NULL;
+	const struct report_form *last = NULL;
 
-	for (unsigned int index = 0; (form = form_get(index)); index++)
+	for (const struct report_form *form = report_forms; form->name; form++)
 		last = can(form) ? form : last;
-	for (unsigned int index = 0; (form = form_get(index)); index++)
+	for (const struct report_form *form = report_forms; form->name; form++)
 		if (can(form))
 			add_to_words(list, form->name, form == last);
 	return list;
@@ -251,11 +247,25 @@ static void check_form(const struct command *command)
 		usage_error("--format=%s shows files, which --only=free leaves out", form->name);
 }
 
-static void check_command(const struct command *command)
+static void check_against(struct command *command)
+{
+	against_check(&command->against);
+	if (!command->against.old)
+		return;
+	if (command->paths.count || !compares(command->form))
+		usage_error("--against works only with %s output of a whole filesystem", forms_that(compares));
+	if (command->compare)
+		usage_error("--against compares blocks, and --compare reports: give one of them");
+	if (command->options.quick_seconds)
+		usage_error("--quick leaves out part of the filesystem, which --against needs");
+}
+
+static void check_command(struct command *command)
 {
 	if (command->partition && command->offset_bytes)
 		usage_error("--partition and --offset both say where the filesystem is: give one of them");
 	check_form(command);
+	check_against(command);
 	if (command->options.quick_seconds && (command->paths.count || command->compare || command->html ||
 	                                       command->parts.by_directory || command->parts.unlink))
 		usage_error(
@@ -290,7 +300,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 {
 	*command = (struct command){
 		.progress = PROGRESS_AUTO,
-		.form = form_get(0),
+		.form = report_forms,
 		.options = { .worst_limit = 10,
 		             .directory_depth = 1,
 		             .unlink_batch_files = DEFAULT_BATCH_FILES,

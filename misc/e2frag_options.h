@@ -6,13 +6,15 @@
 
 #include "analyze/analyze.h"
 #include "analyze/forms/forms.h"
+#include "against_option.h"
 #include "command_line.h"
 
 #define ANY_SCORE INFINITY
 
 struct command {
-	const char *name;        /* of the filesystem */
-	const char *compare;     /* name of another one; NULL: none */
+	const char *name;    /* of the filesystem */
+	const char *compare; /* name of another one; NULL: none */
+	struct against against;
 	const char *html;        /* file for the page; NULL: none */
 	struct form_parts parts; /* the parts that the form shows; a page has all */
 	struct analyze_options options;

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analyze/forms/form_delta.h"
 #include "e2populate_options.h"
 #include "populate/populate.h"
 #include "support/io/whole_io.h"
@@ -122,16 +123,34 @@ static bool existing_may_go(const char *path)
 
 /* --- The report --------------------------------------------------------------------------------------------------- */
 
-static void report_print_size(const char *image, const struct populate_report *report)
+static void report_print_size(const struct populate_options *options, const struct populate_report *report)
 {
-	utf8_print(image, stdout);
+	utf8_print(options->image, stdout);
 	printf(": %" PRIu64 " bytes: %" PRIu64 " blocks of %" PRIu32 " bytes, %" PRIu32 " inodes\n",
 	       report->image_bytes, report->blocks, report->block_bytes, report->image_inodes);
+	if (!report->dm_verity.algorithm)
+		return;
+	utf8_print(options->dm_verity.is_appended ? options->image : options->dm_verity.target, stdout);
+	printf(": %" PRIu64 " bytes of hashes for dm-verity%s\n", report->dm_verity.bytes,
+	       options->dm_verity.is_appended ? " after the filesystem" : "");
 }
 
-static void report_print(const char *image, const struct populate_report *report)
+static void report_print_dm_verity(const struct populate_options *options, const struct populate_dm_verity *verity)
 {
-	utf8_print(image, stdout);
+	printf("dm-verity: %s of hashes ", units_bytes(verity->bytes).text);
+	if (options->dm_verity.is_appended) {
+		printf("after the filesystem, at byte %" PRIu64 "\n", verity->offset_bytes);
+	} else {
+		fputs("in ", stdout);
+		utf8_print(options->dm_verity.target, stdout);
+		putchar('\n');
+	}
+	printf("root hash: %s\n", verity->root_hash);
+}
+
+static void report_print(const struct populate_options *options, const struct populate_report *report)
+{
+	utf8_print(options->image, stdout);
 	printf(": %s, of which %s are free\n", units_bytes(report->image_bytes).text,
 	       units_bytes(report->free_blocks * report->block_bytes).text);
 	printf("%" PRIu64 " name%s, %" PRIu64 " inode%s, %s of data\n", report->names, units_plural(report->names),
@@ -152,52 +171,78 @@ static void report_print(const char *image, const struct populate_report *report
 	if (report->protected_count)
 		printf("%" PRIu64 " file%s protected by fs-verity\n", report->protected_count,
 		       report->protected_count == 1 ? " is" : "s are");
+	if (report->labelled)
+		printf("%" PRIu64 " files have SELinux labels\n", report->labelled);
 	if (report->shared_bytes)
 		printf("%s of data share blocks with the source\n", units_bytes(report->shared_bytes).text);
 	if (report->zero_blocks)
 		printf("%" PRIu64 " block%s of zeros became holes\n", report->zero_blocks,
 		       units_plural(report->zero_blocks));
+	if (report->dm_verity.algorithm)
+		report_print_dm_verity(options, &report->dm_verity);
+	if (report->delta.old_path)
+		form_delta_text(&report->delta, "against ", stdout);
 	if (report->verified)
 		puts("verified: e2fsck finds nothing, and all is as in the source");
 }
 
 static void write_image(struct json *json, const struct populate_options *options, const struct populate_report *report)
 {
-	json_open_object(json, "image");
-	json_string(json, "path", options->image);
-	json_counts(json, { "bytes", report->image_bytes }, { "block_bytes", report->block_bytes },
-	            { "blocks", report->blocks }, { "free_blocks", report->free_blocks },
-	            { "reserved_blocks", report->reserved_blocks }, { "journal_blocks", report->journal_blocks },
-	            { "inodes", report->image_inodes }, { "free_inodes", report->free_inodes });
-	json_close_object(json);
+	json_flat_object(json, "image", JSON_TEXT("path", options->image), JSON_COUNT("bytes", report->image_bytes),
+	                 JSON_COUNT("block_bytes", report->block_bytes), JSON_COUNT("blocks", report->blocks),
+	                 JSON_COUNT("free_blocks", report->free_blocks),
+	                 JSON_COUNT("reserved_blocks", report->reserved_blocks),
+	                 JSON_COUNT("journal_blocks", report->journal_blocks),
+	                 JSON_COUNT("inodes", report->image_inodes), JSON_COUNT("free_inodes", report->free_inodes));
 }
 
 static void write_content(struct json *json, const struct populate_options *options,
                           const struct populate_report *report)
 {
 	json_open_object(json, "content");
-	json_counts(json, { "names", report->names }, { "inodes", report->inodes },
-	            { "data_bytes", report->data_bytes });
+	json_members(json, JSON_COUNT("names", report->names), JSON_COUNT("inodes", report->inodes),
+	             JSON_COUNT("data_bytes", report->data_bytes));
+	if (options->labels.file_contexts)
+		json_unsigned(json, "labelled_files", report->labelled);
 	/* The rest is known once everything has been read and written. */
-	if (!options->size_only) {
-		json_counts(json, { "files_with_data", report->regular_files }, { "data_blocks", report->data_blocks },
-		            { "data_extents", report->data_extents }, { "zero_blocks", report->zero_blocks },
-		            { "shared_bytes", report->shared_bytes }, { "files_with_flags", report->flagged_files });
-	}
+	if (!options->size_only)
+		json_members(json, JSON_COUNT("files_with_data", report->regular_files),
+		             JSON_COUNT("data_blocks", report->data_blocks),
+		             JSON_COUNT("data_extents", report->data_extents),
+		             JSON_COUNT("zero_blocks", report->zero_blocks),
+		             JSON_COUNT("shared_bytes", report->shared_bytes),
+		             JSON_COUNT("files_with_flags", report->flagged_files));
 	json_close_object(json);
 }
 
 static void write_sources(struct json *json, const struct populate_report *report)
 {
 	json_open_array(json, "sources");
-	for (uint32_t i = 0; i < report->source_count; i++) {
-		json_open_row(json, NULL);
-		json_string(json, "path", report->sources[i].path);
-		json_counts(json, { "names", report->sources[i].names },
-		            { "data_bytes", report->sources[i].data_bytes });
-		json_close_object(json);
-	}
+	for (uint32_t i = 0; i < report->source_count; i++)
+		json_row(json, NULL, JSON_TEXT("path", report->sources[i].path),
+		         JSON_COUNT("names", report->sources[i].names),
+		         JSON_COUNT("data_bytes", report->sources[i].data_bytes));
 	json_close_array(json);
+}
+
+/* Only where a hash tree was asked for. */
+static void write_dm_verity(struct json *json, const struct populate_options *options,
+                            const struct populate_dm_verity *verity)
+{
+	if (!verity->algorithm)
+		return;
+	json_open_object(json, "dm_verity");
+	json_string(json, "path", options->dm_verity.is_appended ? options->image : options->dm_verity.target);
+	if (*verity->root_hash)
+		json_string(json, "root_hash", verity->root_hash);
+	json_string(json, "algorithm", verity->algorithm);
+	json_string(json, "salt", verity->salt);
+	json_string(json, "uuid", verity->uuid);
+	json_members(json, JSON_COUNT("data_block_bytes", verity->data_block_bytes),
+	             JSON_COUNT("data_blocks", verity->data_blocks),
+	             JSON_COUNT("hash_block_bytes", verity->hash_block_bytes),
+	             JSON_COUNT("hash_offset", verity->offset_bytes), JSON_COUNT("bytes", verity->bytes));
+	json_close_object(json);
 }
 
 /* Only images that have such files have this key. */
@@ -211,11 +256,8 @@ static void write_protected(struct json *json, const struct populate_report *rep
 		char digest[TREE_VERITY_TEXT_BYTES];
 
 		tree_verity_text(file->algorithm, file->digest, digest);
-		json_open_row(json, NULL);
-		json_string(json, "path", file->path);
-		json_string(json, "digest", digest);
-		json_unsigned(json, "block_bytes", UINT64_C(1) << file->block_bits);
-		json_close_object(json);
+		json_row(json, NULL, JSON_TEXT("path", file->path), JSON_TEXT("digest", digest),
+		         JSON_COUNT("block_bytes", UINT64_C(1) << file->block_bits));
 	}
 	json_close_array(json);
 }
@@ -246,10 +288,12 @@ static errcode_t report_print_json(const struct populate_options *options, const
 	write_image(&json, options, report);
 	write_content(&json, options, report);
 	write_sources(&json, report);
+	write_dm_verity(&json, options, &report->dm_verity);
 	write_protected(&json, report);
-	json_unsigned(&json, "warnings", report->warnings.count);
-	json_boolean(&json, "verified", report->verified);
-	json_boolean(&json, "skipped_image", report->skipped_image);
+	if (report->delta.old_path)
+		form_delta_json(&json, &report->delta);
+	json_members(&json, JSON_COUNT("warnings", report->warnings.count), JSON_BOOLEAN("verified", report->verified),
+	             JSON_BOOLEAN("skipped_image", report->skipped_image));
 	write_times(&json, "seconds", report->seconds, shown);
 	write_times(&json, "serial_seconds", report->serial_seconds, shown);
 	json_open_array(&json, "workers");
@@ -269,17 +313,12 @@ static errcode_t report_print_json(const struct populate_options *options, const
  */
 static errcode_t report_end(const struct populate_options *options, errcode_t error)
 {
-	struct problem problem = { 0 };
-
 	if (!error)
 		error = flush_output(stdout);
-	if (!error)
-		return 0;
-	if (options->size_only)
-		problem_set(&problem, error, "standard output", "cannot write");
-	else
-		problem_set(&problem, error, options->image, "the image is whole, but its report cannot be written");
-	print_problem(&problem);
+	if (error && options->size_only)
+		print_failure(error, "standard output", "cannot write");
+	else if (error)
+		print_failure(error, options->image, "the image is whole, but its report cannot be written");
 	return error;
 }
 
@@ -318,26 +357,27 @@ static int run(struct command *command)
 		problem_set(&problem, error, NULL, "cannot show progress");
 	progress_end(command->options.progress);
 	if (error) {
-		print_problem(&problem);
 		populate_report_clear(&report);
-		return EXIT_FAILURE;
+		return print_problem(&problem);
 	}
 	for (size_t i = 0; i < report.warnings.count; i++)
 		print_problem(&report.warnings.list[i]);
-	if (report.skipped_image) {
-		problem_set_reason(&problem, EINVAL, command->options.image, NULL,
-		                   "is in its own source and is left out");
-		print_problem(&problem);
-	}
+	if (report.skipped_image)
+		print_failure_reason(EINVAL, command->options.image, NULL, "is in its own source and is left out");
 	if (command->options.mke2fs_output)
 		report_print_file(command->options.mke2fs_output, command->json ? stderr : stdout);
 	if (command->json)
 		error = report_print_json(&command->options, &report);
 	else if (command->options.size_only)
-		report_print_size(command->options.image, &report);
+		report_print_size(&command->options, &report);
 	else if (!command->quiet)
-		report_print(command->options.image, &report);
+		report_print(&command->options, &report);
+	errcode_t ranges_error =
+		against_write_ranges(&command->against, command->options.image, &report.delta, &problem);
+
 	populate_report_clear(&report);
+	if (ranges_error)
+		return print_problem(&problem);
 	return report_end(&command->options, error) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
@@ -357,7 +397,6 @@ static void use_name(const char *name, struct command *command)
 /* Invoked by one of mke2fs's names and without -d: run mke2fs itself. */
 static int become_mke2fs(const struct command *command, char *name, char **arguments)
 {
-	struct problem problem = { 0 };
 	SCOPE_FREE char *path = NULL;
 
 	arguments[0] = command->type ? name : (char *)"mke2fs";
@@ -368,8 +407,7 @@ static int become_mke2fs(const struct command *command, char *name, char **argum
 		execv(path, arguments);
 		error = errno;
 	}
-	problem_set(&problem, error, "mke2fs", "cannot run");
-	return print_problem(&problem);
+	return print_failure(error, "mke2fs", "cannot run");
 }
 
 /* Every thread has up to four descriptors: with 256 processors the usual limit, 1024, is too low. */

@@ -11,6 +11,7 @@
 
 #include <ext2fs/ext2fs.h>
 
+#include "dm_verity_options.h"
 #include "populate/format/mke2fs.h"
 #include "source/sources.h"
 #include "source_limits_option.h"
@@ -132,10 +133,10 @@ static const struct {
 	const char *name;
 	struct source_layering layering;
 } whiteouts[] = {
-	{ "none", { WHITEOUTS_NONE, false } },
-	{ "oci", { WHITEOUTS_OCI, false } },
-	{ "overlayfs", { WHITEOUTS_OVERLAYFS, false } },
-	{ "to-overlayfs", { WHITEOUTS_OCI, true } },
+	{ "none", { .whiteouts = WHITEOUTS_NONE, .keeping = WHITEOUTS_DROPPED } },
+	{ "oci", { .whiteouts = WHITEOUTS_OCI, .keeping = WHITEOUTS_DROPPED } },
+	{ "overlayfs", { .whiteouts = WHITEOUTS_OVERLAYFS, .keeping = WHITEOUTS_DROPPED } },
+	{ "to-overlayfs", { .whiteouts = WHITEOUTS_OCI, .keeping = WHITEOUTS_AS_OVERLAYFS } },
 };
 
 static const char *whiteouts_name(unsigned int index)
@@ -155,40 +156,38 @@ static void set_metadata(struct command *command, const struct taken_option *opt
 	command->options.metadata = option->argument;
 }
 
-static void set_free(struct command *command, const struct taken_option *option)
+/* "64M" or "10%". Returns the percentage; 0 for a size, which *bytes gets. */
+static uint64_t read_share(const struct taken_option *option, unsigned int most_percent, uint64_t most_bytes,
+                           uint64_t *bytes)
 {
-	const char *argument = option->argument;
-	struct populate_options *options = &command->options;
+	const char *argument = option->argument, *name = option->row->name;
 	size_t length = strlen(argument);
 	SCOPE_FREE char *number = strndup(argument, length ? length - 1 : 0);
 	uint64_t percent = 0;
 
-	options->free_bytes = 0;
-	options->free_percent = 0;
+	*bytes = 0;
 	if (length && argument[length - 1] == '%') {
-		if (!number || units_parse_number(number, 0, 99, &percent))
-			usage_error("--free: %s is not a percentage from 0%% to 99%%", argument);
-		options->free_percent = (unsigned int)percent;
-	} else if (units_parse_bytes(argument, 1, &options->free_bytes) || options->free_bytes > MOST_FREE_BYTES) {
-		usage_error("--free: %s is neither a size nor a percentage", argument);
+		if (!number || units_parse_number(number, 0, most_percent, &percent))
+			usage_error("--%s: %s is not a percentage from 0%% to %u%%", name, argument, most_percent);
+	} else if (units_parse_bytes(argument, 1, bytes) || *bytes > most_bytes) {
+		usage_error("--%s: %s is neither a size nor a percentage", name, argument);
 	}
+	return percent;
+}
+
+static void set_free(struct command *command, const struct taken_option *option)
+{
+	struct populate_options *options = &command->options;
+
+	options->free_percent = (unsigned int)read_share(option, 99, MOST_FREE_BYTES, &options->free_bytes);
 }
 
 static void set_memory(struct command *command, const struct taken_option *option)
 {
-	const char *argument = option->argument;
-	size_t length = strlen(argument);
-	SCOPE_FREE char *number = strndup(argument, length ? length - 1 : 0);
-	uint64_t percent = 0;
+	uint64_t bytes, percent = read_share(option, 100, UINT64_MAX, &bytes);
 
 	command->memory_given = true;
-	if (length && argument[length - 1] == '%') {
-		if (!number || units_parse_number(number, 0, 100, &percent))
-			usage_error("--memory: %s is not a percentage from 0%% to 100%%", argument);
-		command->options.memory_bytes = memory_available() / 100 * percent;
-	} else if (units_parse_bytes(argument, 1, &command->options.memory_bytes)) {
-		usage_error("--memory: %s is neither a size nor a percentage", argument);
-	}
+	command->options.memory_bytes = percent ? memory_available() / 100 * percent : bytes;
 }
 
 static void set_limit(struct command *command, const struct taken_option *option)
@@ -199,6 +198,35 @@ static void set_limit(struct command *command, const struct taken_option *option
 static void set_reflink(struct command *command, const struct taken_option *option)
 {
 	command->reflink_given = option->argument;
+}
+
+/* In the order of the option's words. */
+static void set_labels(struct command *command, const struct taken_option *option)
+{
+	static const enum label_choice choices[] = { LABELS_OF_RULES, LABELS_OF_SOURCE, LABELS_LEFT_OUT };
+
+	command->options.labels.choice = choices[option->value];
+}
+
+static void choose_labels(const struct command *command)
+{
+	const struct label_options *labels = &command->options.labels;
+
+	if (labels->choice == LABELS_OF_RULES && !labels->file_contexts)
+		usage_error("--labels=rules: the rules are missing: --file-contexts=FILE");
+	if (labels->choice == LABELS_LEFT_OUT && labels->file_contexts)
+		usage_error("--labels=none leaves nothing for --file-contexts");
+	if (labels->prefix && !labels->file_contexts)
+		usage_error("--context-prefix works only with --file-contexts");
+}
+
+static void choose_against(struct command *command)
+{
+	against_check(&command->against);
+	if (command->against.old && command->options.size_only)
+		usage_error("--size-only makes no image that --against could compare");
+	command->options.against = command->against.old;
+	command->options.against_chunk_bytes = command->against.chunk_bytes;
 }
 
 /* Sharing saves nothing if every byte is read anyway. */
@@ -306,8 +334,8 @@ static const struct option_row own_rows[] = {
 	  .help = "the directory, the archive (tar, cpio, zip, also compressed; -: standard input; others\n"
 	          "as KIND:FILE: 7z, ar, cab, iso, lha, rar, rpm, warc, xar), the manifest (FILE.mtree,\n"
 	          "mtree:FILE), the OCI image (oci:DIR[:REF]) or the image or device with ext2, ext3 or\n"
-	          "ext4 (image:FILE[?offset=N] where it is not told by itself) to put into the filesystem;\n"
-	          "several are laid over each other, the last one on top" },
+	          "ext4 (image:FILE[?offset=N,noload] where it is not told by itself) to put into the\n"
+	          "filesystem; several are laid over each other, the last one on top" },
 	{ .name = "exclude",
 	  .argument = "PATTERN",
 	  .kind = ARGUMENT_TEXT,
@@ -382,6 +410,25 @@ static const struct option_row own_rows[] = {
 	  .set = set_metadata,
 	  .help = "an mtree(5) manifest: owners, modes, times, xattrs of single files;\n"
 	          "devices, directories and links that SOURCE lacks are made" },
+	{ .name = "file-contexts",
+	  .argument = "FILE",
+	  .kind = ARGUMENT_FILE,
+	  FIELD(options.labels.file_contexts),
+	  .help = "SELinux labels by the rules of a policy's file_contexts; as mkfs.erofs(1)" },
+	{ .name = "context-prefix",
+	  .argument = "PATH",
+	  .kind = ARGUMENT_TEXT,
+	  FIELD(options.labels.prefix),
+	  .help = "what stands before each path when it is looked up there: where the image\n"
+	          "will be mounted" },
+	{ .name = "labels",
+	  .argument = "rules|source|none",
+	  .kind = ARGUMENT_WORDS,
+	  .words = "rules|source|none",
+	  .set = set_labels,
+	  .help = "which SELinux labels files get: by --file-contexts alone (rules, the default\n"
+	          "with it), those of SOURCE and by --file-contexts only where it has none\n"
+	          "(source), or none" },
 	{ .name = "casefold",
 	  .argument = "DIRECTORY",
 	  .kind = ARGUMENT_TEXT,
@@ -460,6 +507,7 @@ static const struct option_row own_rows[] = {
 	  FIELD(options.stable_from),
 	  .help = "what did not change since the image OLD keeps its blocks, so that\n"
 	          "the two differ in few; UUID and sizes are OLD's unless given" },
+	AGAINST_ROWS,
 	PROGRESS_ROW(progress),
 	{ .name = "reflink",
 	  .argument = "auto|always|never",
@@ -518,7 +566,7 @@ static const struct option_row other_mke2fs_rows[] = {
 
 static const struct command_line command_line = {
 	.usage = usage,
-	.tables = { own_rows, mke2fs_options, other_mke2fs_rows },
+	.tables = { own_rows, dm_verity_rows, mke2fs_options, other_mke2fs_rows },
 	.epilogue = epilogue,
 };
 
@@ -651,6 +699,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 		usage_error("-d SOURCE is missing (mke2fs(8) makes empty filesystems)");
 	set_offset(command);
 	set_android_sparse(command);
+	dm_verity_options_check(command);
 	if (is_stand_in(command))
 		command->options.in_place = true;
 	else
@@ -661,6 +710,8 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	if (command->quiet && command->progress == PROGRESS_AUTO)
 		command->progress = PROGRESS_NONE;
 	choose_owners(command);
+	choose_labels(command);
+	choose_against(command);
 	choose_reflink(command);
 	const uint64_t usual_bytes = memory_available() / 100 * USUAL_MEMORY_PERCENT;
 

@@ -2,6 +2,7 @@
 /* e2populate's command line: mke2fs(8)'s options, and its own. */
 #pragma once
 
+#include "against_option.h"
 #include "mke2fs_options.h"
 #include "populate/build/options.h"
 
@@ -15,6 +16,7 @@ struct command {
 	bool type_given; /* or implied */
 	bool memory_given;
 	bool metadata_limit_given;
+	struct against against;
 	const char *reflink_given; /* NULL: it is not */
 	bool size_like;            /* of the first source that is an image: */
 	char size_text[24];        /* its size */

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-tools := e2allocsim e2extract e2frag e2populate ext2mb-run
+tools := e2allocsim e2extract e2frag e2populate e2update ext2mb-run
 tool_sources := misc/command_line.c misc/completion.c misc/option_row.c misc/tool.c
 e2frag_sources := \
 	misc/e2frag.c \
 	misc/e2frag_options.c \
+	misc/against_option.c \
 	$(tool_sources)
 e2extract_sources := \
 	misc/e2extract.c \
@@ -11,11 +12,18 @@ e2extract_sources := \
 	misc/source_limits_option.c \
 	$(tool_sources)
 e2populate_sources := \
+	misc/dm_verity_options.c \
 	misc/e2populate.c \
 	misc/e2populate_options.c \
+	misc/against_option.c \
 	misc/mke2fs_options.c \
 	misc/source_limits_option.c \
 	misc/verity_options.c \
+	$(tool_sources)
+e2update_sources := \
+	misc/e2update.c \
+	misc/e2update_options.c \
+	misc/source_limits_option.c \
 	$(tool_sources)
 e2allocsim_sources := \
 	misc/e2allocsim.c \

@@ -41,6 +41,28 @@ int print_problem(struct problem *problem)
 	return EXIT_FAILURE;
 }
 
+int print_failure(errcode_t error, const char *path, const char *action)
+{
+	struct problem problem = { 0 };
+
+	problem_set(&problem, error, path, action);
+	return print_problem(&problem);
+}
+
+int print_failure_reason(errcode_t error, const char *path, const char *action, const char *reason, ...)
+{
+	SCOPE_FREE char *text = NULL;
+	struct problem problem = { 0 };
+	va_list arguments;
+
+	va_start(arguments, reason);
+	if (vasprintf(&text, reason, arguments) < 0)
+		text = NULL;
+	va_end(arguments);
+	problem_set_reason(&problem, error, path, action, "%s", text ? text : "out of memory");
+	return print_problem(&problem);
+}
+
 /* Arguments may be file names from a shell pattern, with any characters. */
 void usage_error(const char *format, ...)
 {
@@ -65,13 +87,9 @@ void exit_for_usage(void)
 
 void exit_after_printing(void)
 {
-	struct problem problem = { 0 };
 	errcode_t error = flush_output(stdout);
 
-	if (!error)
-		exit(EXIT_SUCCESS);
-	problem_set(&problem, error, "standard output", "cannot write");
-	exit(print_problem(&problem));
+	exit(error ? print_failure(error, "standard output", "cannot write") : EXIT_SUCCESS);
 }
 
 void exit_without_memory(void)

@@ -24,6 +24,11 @@ unsigned int default_threads(void);
 /* Prints the problem on standard error and clears it. Returns EXIT_FAILURE. */
 int print_problem(struct problem *problem);
 
+/* The same for a failure that the caller has found itself, with the error's message or a reason in its own words. */
+int print_failure(errcode_t error, const char *path, const char *action);
+int print_failure_reason(errcode_t error, const char *path, const char *action, const char *reason, ...)
+	__attribute__((format(printf, 4, 5)));
+
 /*
  * Says on standard error what is wrong with the command line (without the tool's name before it and a newline after
  * it), and exits with EXIT_USAGE.

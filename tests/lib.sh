@@ -18,6 +18,7 @@ PATH=$PATH:/usr/sbin:/sbin
 top=$(cd "${TOP_SRCDIR:-$(dirname "$0")/../..}" && pwd)
 build=${TOP_BUILDDIR:-$top/build}
 e2populate=${E2POPULATE:-$build/misc/e2populate}
+e2update=$build/misc/e2update
 compare_trees=$build/tests/tools/compare_trees
 make_tar=$build/tests/tools/make_tar
 make_tree=$build/tests/tools/make_tree

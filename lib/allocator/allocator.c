@@ -154,6 +154,7 @@ static errcode_t open_rooms(ext2_filsys fs, const struct ext2mb_options *options
 	mb->fs_state = &rooms->fs_state;
 	mb->fs_state->mb = mb;
 	mb->fs_state->sync = sync_all;
+	mb->fs_state->most_blocks = sync_most_blocks;
 	mb->index = &rooms->index;
 	mb->goals = &rooms->goals;
 	mb->prealloc = &rooms->prealloc;

@@ -4,6 +4,7 @@ analyze_sources := \
 	lib/analyze/directories/directory_totals.c \
 	lib/analyze/directories/unlink_cost.c \
 	lib/analyze/forms/form_compare.c \
+	lib/analyze/forms/form_delta.c \
 	lib/analyze/forms/form_html.c \
 	lib/analyze/forms/form_json.c \
 	lib/analyze/forms/form_openmetrics.c \

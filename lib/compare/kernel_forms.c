@@ -32,19 +32,6 @@ static errcode_t put_text(void *stream, const char *text, size_t bytes)
 	return 0;
 }
 
-errcode_t kernel_forms_load(struct ext2mb *mb)
-{
-	for (uint32_t number = 0; number < mb->geometry.groups; number++) {
-		errcode_t error = group_enter(mb, number);
-
-		if (!error)
-			group_leave(mb, number);
-		else if (error != EXT2MB_ET_CORRUPT_GROUP)
-			return error;
-	}
-	return 0;
-}
-
 /* --- Groups --------------------------------------------------------------------------------------------------- */
 
 errcode_t kernel_groups_print(struct ext2mb *mb, uint32_t first, uint32_t end, FILE *stream)
@@ -55,8 +42,8 @@ errcode_t kernel_groups_print(struct ext2mb *mb, uint32_t first, uint32_t end, F
 static void put_row(struct json *json, const struct ext2mb *mb, uint32_t number, const struct group_row *row)
 {
 	json_open_row(json, NULL);
-	json_counts(json, { "group", number }, { "free", row->free_clusters }, { "fragments", row->fragments },
-	            { "first", row->first_free });
+	json_members(json, JSON_COUNT("group", number), JSON_COUNT("free", row->free_clusters),
+	             JSON_COUNT("fragments", row->fragments), JSON_COUNT("first", row->first_free));
 	json_open_array(json, "orders");
 	for (unsigned int order = 0; order < mb->orders; order++)
 		json_unsigned(json, NULL, row->counters[order]);
@@ -126,7 +113,7 @@ static void put_lines(struct json *json, const char *key, char *rest)
 
 errcode_t kernel_form_print(enum kernel_form form, struct ext2mb *mb, FILE *stream)
 {
-	errcode_t error = forms[form].needs_all ? kernel_forms_load(mb) : 0;
+	errcode_t error = forms[form].needs_all ? kernel_groups_load(mb) : 0;
 
 	if (error)
 		return error;

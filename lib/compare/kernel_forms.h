@@ -37,4 +37,4 @@ MUST_CHECK errcode_t kernel_groups_write(struct ext2mb *mb, uint32_t first, uint
                                          const char *key);
 
 /* Reads all groups' bitmaps: their summaries are then exact, and not the best case of their descriptors. */
-MUST_CHECK errcode_t kernel_forms_load(struct ext2mb *mb);
+MUST_CHECK errcode_t kernel_groups_load(struct ext2mb *mb);

@@ -9,6 +9,7 @@
  * A group is loaded here if, and only if, the library has loaded it, however that came about.
  */
 #include "compare/kernel_policy.h"
+#include "compare/kernel_forms.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -57,7 +58,7 @@ static errcode_t load(struct ext2mb *mb, uint32_t number)
 	return error;
 }
 
-errcode_t kernel_groups_warm(struct ext2mb *mb)
+errcode_t kernel_groups_load(struct ext2mb *mb)
 {
 	errcode_t error = 0;
 

@@ -9,8 +9,7 @@
 #include "support/bisect.h"
 
 struct kernel_record {
-	struct kernel_record *next;
-	struct kernel_record *previous;
+	TAILQ_ENTRY(kernel_record) listed;
 	uint32_t group;
 	struct pending_run run; /* tid: that of its list */
 };
@@ -25,6 +24,7 @@ struct kernel_tree {
 
 errcode_t kernel_pending_create(struct kernel_policy *kernel)
 {
+	TAILQ_INIT(&kernel->records);
 	kernel->trees = calloc(kernel->groups, sizeof(*kernel->trees));
 	return kernel->trees ? 0 : ENOMEM;
 }
@@ -99,10 +99,7 @@ static void insert(struct kernel_policy *kernel, struct kernel_tree *tree, uint3
 	tree->records[index] = record;
 	md_lock_enter(kernel);
 	record->run.tid = kernel->tid;
-	record->next = NULL;
-	record->previous = kernel->last;
-	*(kernel->last ? &kernel->last->next : &kernel->first) = record;
-	kernel->last = record;
+	TAILQ_INSERT_TAIL(&kernel->records, record, listed);
 	md_lock_leave(kernel);
 }
 
@@ -121,10 +118,8 @@ static void join_with_next(struct kernel_policy *kernel, struct kernel_tree *tre
 		return;
 	md_lock_enter(kernel);
 	bool is_listed = next->run.tid == kernel->tid;
-	if (is_listed) {
-		*(next->previous ? &next->previous->next : &kernel->first) = next->next;
-		*(next->next ? &next->next->previous : &kernel->last) = next->previous;
-	}
+	if (is_listed)
+		TAILQ_REMOVE(&kernel->records, next, listed);
 	md_lock_leave(kernel);
 	if (!is_listed)
 		return;
@@ -207,25 +202,24 @@ static errcode_t show(struct ext2mb *mb, const struct kernel_record *record)
 	return mb->discard(mb->discard_context, block, blocks);
 }
 
-static errcode_t commit(struct ext2mb *mb, uint32_t tid)
+/* The list has its own tid, under its lock. */
+static errcode_t commit(struct ext2mb *mb, uint32_t tid UNUSED)
 {
 	struct kernel_policy *kernel = kernel_policy_of(mb);
 	errcode_t first_error = 0;
 
-	(void)tid; /* the list has its own tid, under its lock */
 	md_lock_enter(kernel);
-	struct kernel_record *record = kernel->first;
-	kernel->first = kernel->last = NULL;
+	struct kernel_records records = TAILQ_HEAD_INITIALIZER(records);
+	TAILQ_CONCAT(&records, &kernel->records, listed);
 	__atomic_store_n(&kernel->tid, kernel->tid + 1, __ATOMIC_RELAXED);
 	md_lock_leave(kernel);
-	while (record) {
-		struct kernel_record *next = record->next;
-
+	for (struct kernel_record *record; (record = TAILQ_FIRST(&records));) {
 		errcode_t error = show(mb, record);
+
 		if (!first_error)
 			first_error = error;
+		TAILQ_REMOVE(&records, record, listed);
 		release(mb, record);
-		record = next;
 	}
 	return first_error;
 }
@@ -235,8 +229,10 @@ static const char *check_list(const struct kernel_policy *kernel)
 {
 	uint64_t listed = 0, records = 0, clusters = 0;
 
-	for (const struct kernel_record *record = kernel->first; record; record = record->next)
-		listed++;
+	const struct kernel_record *record;
+
+	TAILQ_FOREACH(record, &kernel->records, listed)
+	listed++;
 	for (uint32_t number = 0; number < kernel->groups; number++) {
 		records += kernel->trees[number].count;
 		for (uint32_t index = 0; index < kernel->trees[number].count; index++)

@@ -2,6 +2,8 @@
 /* State and tables of functions of an allocator that does some or all things as the kernel does. */
 #pragma once
 
+#include <sys/queue.h>
+
 #include "compare/kernel_lists.h"
 #include "compare/policies.h"
 #include "allocator/core/lock.h"
@@ -51,8 +53,7 @@ struct kernel_policy {
 	 * neighbour, which was removed from the list: that takes the lock up to three times instead of once or never.
 	 * Before patch 8 the lock protected the number of waiting clusters, too.
 	 */
-	struct kernel_record *first; /* the records that the next commit releases */
-	struct kernel_record *last;
+	TAILQ_HEAD(kernel_records, kernel_record) records; /* that the next commit releases */
 	uint32_t tid;
 	_Atomic uint64_t pending_clusters;
 	struct kernel_tree *trees; /* one for each group, under the group's lock; NULL: our way */
@@ -105,8 +106,6 @@ MUST_CHECK errcode_t kernel_groups_create(struct ext2mb *mb);
 /* The kernel's mb_prefetch and mb_prefetch_limit for a filesystem. */
 uint32_t kernel_read_ahead(const struct ext2mb *mb);
 uint32_t kernel_read_ahead_most(const struct ext2mb *mb);
-
-MUST_CHECK errcode_t kernel_groups_warm(struct ext2mb *mb);
 
 /* search_group() as the kernel does it: reads ahead, and with cheap criteria skips groups that are not loaded. */
 MUST_CHECK errcode_t kernel_visit(struct free_search *search, uint32_t number, bool waits);

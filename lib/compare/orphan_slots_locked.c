@@ -7,6 +7,8 @@
 
 #include <errno.h>
 
+#include "support/scope_lock.h"
+
 static uint32_t count_of(const struct orphan_slots *slots, uint32_t block)
 {
 	return atomic_load_explicit(&slots->block[block].free, memory_order_relaxed);
@@ -17,8 +19,9 @@ static void set_count(struct orphan_slots *slots, uint32_t block, uint32_t count
 	atomic_store_explicit(&slots->block[block].free, count, memory_order_relaxed);
 }
 
-static errcode_t claim_with_lock(struct orphan_slots *slots, uint32_t ino, uint32_t *index)
+static errcode_t claim_locked(struct orphan_slots *slots, uint32_t worker UNUSED, uint32_t ino, uint32_t *index)
 {
+	SCOPE_LOCK(&slots->lock);
 	uint32_t block = 0;
 
 	while (block < slots->blocks && !count_of(slots, block))
@@ -39,17 +42,9 @@ static errcode_t claim_with_lock(struct orphan_slots *slots, uint32_t ino, uint3
 	return 0;
 }
 
-static errcode_t claim_locked(struct orphan_slots *slots, uint32_t worker, uint32_t ino, uint32_t *index)
+static errcode_t put_locked(struct orphan_slots *slots, uint32_t index, uint32_t ino)
 {
-	(void)worker;
-	pthread_mutex_lock(&slots->lock);
-	errcode_t error = claim_with_lock(slots, ino, index);
-	pthread_mutex_unlock(&slots->lock);
-	return error;
-}
-
-static errcode_t put_with_lock(struct orphan_slots *slots, uint32_t index, uint32_t ino)
-{
+	SCOPE_LOCK(&slots->lock);
 	uint32_t block = index / slots->per_block;
 
 	if (block >= slots->blocks || !ino)
@@ -61,14 +56,6 @@ static errcode_t put_with_lock(struct orphan_slots *slots, uint32_t index, uint3
 	orphan_slots_mark_changed(slots, block);
 	set_count(slots, block, count_of(slots, block) + 1);
 	return 0;
-}
-
-static errcode_t put_locked(struct orphan_slots *slots, uint32_t index, uint32_t ino)
-{
-	pthread_mutex_lock(&slots->lock);
-	errcode_t error = put_with_lock(slots, index, ino);
-	pthread_mutex_unlock(&slots->lock);
-	return error;
 }
 
 const struct orphan_slots_twin orphan_slots_locked = { claim_locked, put_locked };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "allocator/allocator.h"
+#include "compare/kernel_forms.h"
 #include "compare/kernel_policy.h"
 #include "compare/user_policy.h"
 #include "ext2fs/messages.h"
@@ -36,7 +37,7 @@ static const struct {
 		(rule) << CHOICE_RULE_SHIFT, 0, name, subject                                                          \
 	}
 
-static const struct choice all_choices[] = {
+const struct choice all_choices[] = {
 	{ CHOICE_TRY_LOCK, 1, "try-lock", "add ext4_try_lock_group() to skip busy groups" },
 	{ CHOICE_STREAM_HITS_APART, 2, "stream-hits-apart",
 	  "separate stream goal hits from s_bal_goals for better tracking" },
@@ -69,9 +70,9 @@ static const struct choice all_choices[] = {
 	RULE(RULE_LONGEST, "longest", "the longest of many runs where none is long enough"),
 	RULE(RULE_LARGE_APART, "large-apart", "what may grow does not begin among small files"),
 	RULE(RULE_SLICES, "slices", "a small file that goes on gets all of a small file's blocks"),
+	{ 0 },
 };
 
-#define CHOICES (sizeof(all_choices) / sizeof(*all_choices))
 #define POLICIES (sizeof(policies) / sizeof(*policies))
 
 errcode_t policy_find(const char *name, enum policy_name *policy)
@@ -83,11 +84,6 @@ errcode_t policy_find(const char *name, enum policy_name *policy)
 		return 0;
 	}
 	return EXT2MB_ET_BAD_ARGUMENT;
-}
-
-const struct choice *choice_get(unsigned int index)
-{
-	return index < CHOICES ? &all_choices[index] : NULL;
 }
 
 uint32_t policy_choices(enum policy_name policy)
@@ -182,9 +178,8 @@ static uint32_t hash_name(const struct ext2mb *mb, const char *name)
 static const struct inode_operations kernel_inodes = { alloc_for_directory, orlov_alloc_for_file, hash_name };
 
 /* Tries nothing before the criteria. */
-static errcode_t begin_nowhere(struct free_search *search)
+static errcode_t begin_nowhere(struct free_search *search UNUSED)
 {
-	(void)search;
 	return 0;
 }
 
@@ -196,19 +191,18 @@ static struct policy bind(struct kernel_policy *kernel, bool is_kernels)
 	uint32_t choices = kernel->choices;
 	struct policy policy = allocator_policy;
 
-	policy.state = kernel;
-	policy.create = create;
-	policy.destroy = destroy;
 	if ((choices & our_index) != our_index || kernel->loading == GROUPS_COLD)
 		policy.index = &kernel_index;
 	if (!(choices & CHOICE_OWN_PENDING))
 		policy.pending = &kernel_pending;
-	kernel->goal_operations = (choices & our_goals) == our_goals ?
-	                                  stream_goals_padded :
-	                                  (struct goal_operations){ .load = load_goal, .store = store_goal };
-	kernel->goal_operations.is_cluster = !(choices & CHOICE_STREAM_GROUP);
-	kernel->goal_operations.hit_counter =
-		choices & CHOICE_STREAM_HITS_APART ? COUNT_STREAM_GOAL_HITS : COUNT_GOAL_HITS;
+	bool is_padded = (choices & our_goals) == our_goals;
+
+	kernel->goal_operations = (struct goal_operations){
+		.load = is_padded ? stream_goals_padded.load : load_goal,
+		.store = is_padded ? stream_goals_padded.store : store_goal,
+		.is_cluster = !(choices & CHOICE_STREAM_GROUP),
+		.hit_counter = choices & CHOICE_STREAM_HITS_APART ? COUNT_STREAM_GOAL_HITS : COUNT_GOAL_HITS,
+	};
 	policy.goals = &kernel->goal_operations;
 	kernel->search_operations = (struct search_operations){
 		.sweep = kernel_sweep,
@@ -224,6 +218,9 @@ static struct policy bind(struct kernel_policy *kernel, bool is_kernels)
 		policy.small_file_goal = file_goal_in_flex_group;
 		policy.inodes = &kernel_inodes;
 	}
+	policy.state = kernel;
+	policy.create = create;
+	policy.destroy = destroy;
 	policy.rules = (choices & CHOICE_RULES) >> CHOICE_RULE_SHIFT;
 	if (is_kernels) {
 		policy.small_file_goal = file_goal_near_inode;
@@ -241,11 +238,13 @@ static struct policy bind(struct kernel_policy *kernel, bool is_kernels)
 	return policy;
 }
 
-/* Sets the options that are no choices. */
-static void set_numbers(struct policy *policy, const struct policy_options *options)
+/* Opens with a policy and the options that are no choices. */
+static errcode_t open_with(ext2_filsys fs, const struct policy_options *options, struct ext2mb_options *allocator,
+                           struct policy policy, struct ext2mb **ret)
 {
 	if (options->has_limits)
-		policy->limits = options->limits;
+		policy.limits = options->limits;
+	return allocator_open(fs, allocator, &policy, ret);
 }
 
 static errcode_t open_policy(ext2_filsys fs, const struct policy_options *options, struct ext2mb **ret)
@@ -258,40 +257,32 @@ static errcode_t open_policy(ext2_filsys fs, const struct policy_options *option
 		return EXT2MB_ET_BAD_ARGUMENT;
 	messages_register();
 	uint32_t choices = (policies[options->policy].choices | options->choices_added) & ~options->choices_dropped;
-	if (choices == (SERIES | OURS | CHOICE_RULES) && options->policy == POLICY_EXT2MB) {
-		struct policy ours = allocator_policy;
-
-		set_numbers(&ours, options);
-		return allocator_open(fs, &allocator, &ours, ret);
-	}
+	if (choices == (SERIES | OURS | CHOICE_RULES) && options->policy == POLICY_EXT2MB)
+		return open_with(fs, options, &allocator, allocator_policy, ret);
 	struct kernel_policy *kernel = aligned_alloc(_Alignof(struct kernel_policy), sizeof(*kernel));
-	if (!kernel)
-		return ENOMEM;
-	memset(kernel, 0, sizeof(*kernel));
+	SCOPE_FREE struct user_policy *user = calloc(1, sizeof(*user));
 	bool is_kernels = options->policy != POLICY_EXT2MB;
 
-	kernel->choices = choices;
-	if (options->policy == POLICY_USER) {
-		kernel->user = calloc(1, sizeof(*kernel->user));
-		if (!kernel->user) {
-			free(kernel);
-			return ENOMEM;
-		}
-		kernel->user->library = options->user;
+	if (!kernel || !user) {
+		free(kernel);
+		return ENOMEM;
 	}
-	kernel->lists_loaded_only = is_kernels;
-	kernel->loading = is_kernels ? options->loading : GROUPS_WARM;
-	kernel->linear_groups = is_kernels ? options->linear_groups : 0;
-	kernel->read_ahead = is_kernels ? options->read_ahead : 0;
-	kernel->read_ahead_most = is_kernels ? options->read_ahead_most : 0;
+	*user = (struct user_policy){ .library = options->user };
+	*kernel = (struct kernel_policy){
+		.choices = choices,
+		.user = options->policy == POLICY_USER ? TAKE(user) : NULL,
+		.lists_loaded_only = is_kernels,
+		.loading = is_kernels ? options->loading : GROUPS_WARM,
+		.linear_groups = is_kernels ? options->linear_groups : 0,
+		.read_ahead = is_kernels ? options->read_ahead : 0,
+		.read_ahead_most = is_kernels ? options->read_ahead_most : 0,
+	};
 	if (!(choices & CHOICE_SEVERAL_GOALS))
 		allocator.streams = 1;
-	struct policy policy = bind(kernel, is_kernels);
-	set_numbers(&policy, options);
-	errcode_t error = allocator_open(fs, &allocator, &policy, ret);
+	errcode_t error = open_with(fs, options, &allocator, bind(kernel, is_kernels), ret);
 	if (error || !is_kernels || kernel->loading == GROUPS_COLD)
 		return error;
-	error = kernel_groups_warm(*ret);
+	error = kernel_groups_load(*ret);
 	if (error)
 		ext2mb_close(TAKE(*ret));
 	return error;

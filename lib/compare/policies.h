@@ -48,8 +48,8 @@ struct choice {
 	const char *subject; /* the patch's, without "ext4: " */
 };
 
-/* Returns a static entry; NULL after the last one. */
-const struct choice *choice_get(unsigned int index);
+/* Ends with a zero row. */
+extern const struct choice all_choices[];
 
 /* "base", "series" or "ext2mb"; EXT2MB_ET_BAD_ARGUMENT. */
 MUST_CHECK errcode_t policy_find(const char *name, enum policy_name *policy);

@@ -24,9 +24,8 @@ _Static_assert(EXT2MB_LOCALITY_DIRECTORY == 1 && EXT2MB_LOCALITY_NONE == 3, "loc
 
 /* --- A pair of functions for each ----------------------------------------------------------------------------- */
 
-static uint64_t get_policy(const struct ext2mb *mb, const struct policy_options *options)
+static uint64_t get_policy(const struct ext2mb *mb UNUSED, const struct policy_options *options)
 {
-	(void)mb;
 	return options->policy;
 }
 
@@ -40,9 +39,8 @@ static void set_policy(struct policy_options *options, uint64_t value)
 	options->policy = (enum policy_name)value;
 }
 
-static uint64_t get_normalization(const struct ext2mb *mb, const struct policy_options *options)
+static uint64_t get_normalization(const struct ext2mb *mb, const struct policy_options *options UNUSED)
 {
-	(void)options;
 	return mb->prealloc->normalization - EXT2MB_NORMALIZE_EXT2MB;
 }
 
@@ -51,9 +49,8 @@ static void set_normalization(struct policy_options *options, uint64_t value)
 	options->allocator.normalization = (enum ext2mb_normalization)(EXT2MB_NORMALIZE_EXT2MB + value);
 }
 
-static uint64_t get_locality(const struct ext2mb *mb, const struct policy_options *options)
+static uint64_t get_locality(const struct ext2mb *mb, const struct policy_options *options UNUSED)
 {
-	(void)options;
 	return mb->prealloc->locality - EXT2MB_LOCALITY_DIRECTORY;
 }
 
@@ -62,9 +59,8 @@ static void set_locality(struct policy_options *options, uint64_t value)
 	options->allocator.locality = (enum ext2mb_locality)(EXT2MB_LOCALITY_DIRECTORY + value);
 }
 
-static uint64_t get_streams(const struct ext2mb *mb, const struct policy_options *options)
+static uint64_t get_streams(const struct ext2mb *mb, const struct policy_options *options UNUSED)
 {
-	(void)options;
 	return mb->goals->count;
 }
 
@@ -73,9 +69,8 @@ static void set_streams(struct policy_options *options, uint64_t value)
 	options->allocator.streams = (uint32_t)value;
 }
 
-static uint64_t get_stripe(const struct ext2mb *mb, const struct policy_options *options)
+static uint64_t get_stripe(const struct ext2mb *mb, const struct policy_options *options UNUSED)
 {
-	(void)options;
 	return mb->stripe.blocks;
 }
 
@@ -84,9 +79,8 @@ static void set_stripe(struct policy_options *options, uint64_t value)
 	options->allocator.stripe_blocks = value ? (uint32_t)value : EXT2MB_NO_STRIPE;
 }
 
-static uint64_t get_optimize_scan(const struct ext2mb *mb, const struct policy_options *options)
+static uint64_t get_optimize_scan(const struct ext2mb *mb, const struct policy_options *options UNUSED)
 {
-	(void)options;
 	return atomic_load(&mb->is_indexed);
 }
 
@@ -95,9 +89,8 @@ static void set_optimize_scan(struct policy_options *options, uint64_t value)
 	options->allocator.optimize_scan = value ? EXT2MB_SCAN_INDEXED : EXT2MB_SCAN_LINEAR;
 }
 
-static uint64_t get_stream_req(const struct ext2mb *mb, const struct policy_options *options)
+static uint64_t get_stream_req(const struct ext2mb *mb, const struct policy_options *options UNUSED)
 {
-	(void)options;
 	return mb->prealloc->small_file_blocks;
 }
 
@@ -106,9 +99,8 @@ static void set_stream_req(struct policy_options *options, uint64_t value)
 	options->allocator.small_file_blocks = (uint32_t)value;
 }
 
-static uint64_t get_group_prealloc(const struct ext2mb *mb, const struct policy_options *options)
+static uint64_t get_group_prealloc(const struct ext2mb *mb, const struct policy_options *options UNUSED)
 {
-	(void)options;
 	return geometry_to_blocks(&mb->geometry, mb->prealloc->group_clusters);
 }
 
@@ -143,9 +135,8 @@ LIMIT(order2_req, least_power_of_two)
 LIMIT(trim_order, most_trimmed_orders)
 
 /* Tunables that our policy does not use have the kernel's default. */
-static uint64_t get_linear_groups(const struct ext2mb *mb, const struct policy_options *options)
+static uint64_t get_linear_groups(const struct ext2mb *mb, const struct policy_options *options UNUSED)
 {
-	(void)options;
 	return kernel_policy_of(mb) ? kernel_policy_of(mb)->linear_groups : 0;
 }
 
@@ -154,9 +145,8 @@ static void set_linear_groups(struct policy_options *options, uint64_t value)
 	options->linear_groups = (uint32_t)value;
 }
 
-static uint64_t get_prefetch(const struct ext2mb *mb, const struct policy_options *options)
+static uint64_t get_prefetch(const struct ext2mb *mb, const struct policy_options *options UNUSED)
 {
-	(void)options;
 	return kernel_read_ahead(mb);
 }
 
@@ -165,9 +155,8 @@ static void set_prefetch(struct policy_options *options, uint64_t value)
 	options->read_ahead = (uint32_t)value;
 }
 
-static uint64_t get_prefetch_limit(const struct ext2mb *mb, const struct policy_options *options)
+static uint64_t get_prefetch_limit(const struct ext2mb *mb, const struct policy_options *options UNUSED)
 {
-	(void)options;
 	return kernel_read_ahead_most(mb);
 }
 
@@ -182,7 +171,7 @@ static const char no_read_ahead[] = "the policy ext2mb does not read ahead, all 
 
 #define NUMBER(function) .get = get_##function, .set = set_##function, .maximum = UINT32_MAX
 
-static const struct tunable tunables[] = {
+const struct tunable all_tunables[] = {
 	{ .name = "policy", .get = get_policy, .set = set_policy, .words = policies, .text = user_policy_name },
 	{ .name = "normalization", .get = get_normalization, .set = set_normalization, .words = normalizations },
 	{ .name = "locality", .get = get_locality, .set = set_locality, .words = localities },
@@ -213,23 +202,24 @@ static const struct tunable tunables[] = {
 	{ .name = "mb_prefetch", NUMBER(prefetch), .minimum = 1, .limit = no_read_ahead },
 	{ .name = "mb_prefetch_limit", NUMBER(prefetch_limit), .minimum = 1, .limit = no_read_ahead },
 	{ .name = "mb_stats", .refusal = "this allocator always counts" },
+	{ 0 },
 };
 
 #define VALUE_BYTES 64
-#define TUNABLES (sizeof(tunables) / sizeof(*tunables))
-_Static_assert(TUNABLES <= POLICY_MOST_TUNABLES, "policy_options has room for each");
-
-const struct tunable *tunable_get(unsigned int index)
-{
-	return index < TUNABLES ? &tunables[index] : NULL;
-}
+_Static_assert(sizeof(all_tunables) / sizeof(*all_tunables) <= POLICY_MOST_TUNABLES,
+               "policy_options has room for each");
 
 const struct tunable *tunable_find(const char *name)
 {
-	for (unsigned int index = 0; index < TUNABLES; index++)
-		if (strcmp(tunables[index].name, name) == 0)
-			return &tunables[index];
+	for (const struct tunable *tunable = all_tunables; tunable->name; tunable++)
+		if (strcmp(tunable->name, name) == 0)
+			return tunable;
 	return NULL;
+}
+
+bool tunable_is_set(const struct tunable *tunable, const struct policy_options *options)
+{
+	return options->tunables_set >> (tunable - all_tunables) & 1;
 }
 
 static errcode_t refuse(struct problem *problem, const char *text, const char *why)
@@ -256,7 +246,7 @@ errcode_t tunable_read(const struct tunable *tunable, const char *text, uint64_t
 
 void tunable_set(const struct tunable *tunable, struct policy_options *options, uint64_t value)
 {
-	size_t index = (size_t)(tunable - tunables);
+	size_t index = (size_t)(tunable - all_tunables);
 
 	tunable->set(options, value);
 	options->tunables_set |= UINT64_C(1) << index;
@@ -278,9 +268,9 @@ static void write_value(const struct tunable *tunable, const struct policy_optio
 }
 
 errcode_t tunable_verify(const struct tunable *tunable, const struct ext2mb *mb, const struct policy_options *options,
-                         uint64_t value, struct problem *problem)
+                         struct problem *problem)
 {
-	uint64_t had = tunable->get(mb, options);
+	uint64_t had = tunable->get(mb, options), value = options->tunable_values[tunable - all_tunables];
 	char wanted_text[VALUE_BYTES], had_text[VALUE_BYTES];
 
 	if (had == value)
@@ -295,8 +285,8 @@ errcode_t tunables_verify(const struct ext2mb *mb, const struct policy_options *
 {
 	errcode_t error = 0;
 
-	for (unsigned int index = 0; index < TUNABLES && !error; index++)
-		if (options->tunables_set & UINT64_C(1) << index)
-			error = tunable_verify(&tunables[index], mb, options, options->tunable_values[index], problem);
+	for (const struct tunable *tunable = all_tunables; tunable->name && !error; tunable++)
+		if (tunable_is_set(tunable, options))
+			error = tunable_verify(tunable, mb, options, problem);
 	return error;
 }

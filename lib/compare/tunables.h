@@ -23,8 +23,8 @@ struct tunable {
 	const char *refusal; /* why it cannot be set */
 };
 
-/* Returns the tunables in the order of listings; NULL after the last one. */
-const struct tunable *tunable_get(unsigned int index);
+/* In the order of listings; ends with a zero row. */
+extern const struct tunable all_tunables[];
 
 /* Returns NULL if there is none of this name. */
 const struct tunable *tunable_find(const char *name);
@@ -32,6 +32,9 @@ const struct tunable *tunable_find(const char *name);
 /* Reads a value from text. EINVAL, or EOPNOTSUPP if the tunable cannot be set; the problem says why. */
 MUST_CHECK errcode_t tunable_read(const struct tunable *tunable, const char *text, uint64_t *value,
                                   struct problem *problem);
+
+/* Whether the options have it from tunable_set(). */
+bool tunable_is_set(const struct tunable *tunable, const struct policy_options *options);
 
 /* Sets a value that tunable_read() has returned, and notes it for tunables_verify(). */
 void tunable_set(const struct tunable *tunable, struct policy_options *options, uint64_t value);
@@ -41,6 +44,6 @@ void tunable_set(const struct tunable *tunable, struct policy_options *options, 
  * not available with this filesystem and policy. EINVAL.
  */
 MUST_CHECK errcode_t tunable_verify(const struct tunable *tunable, const struct ext2mb *mb,
-                                    const struct policy_options *options, uint64_t value, struct problem *problem);
+                                    const struct policy_options *options, struct problem *problem);
 MUST_CHECK errcode_t tunables_verify(const struct ext2mb *mb, const struct policy_options *options,
                                      struct problem *problem);

@@ -47,35 +47,31 @@ static errcode_t check_version(const struct user_library *library, struct proble
 	                          *version, EXT2MB_POLICY_VERSION);
 }
 
-/* Stores a pointer to a function as dlsym(3) recommends. */
-static errcode_t look_up(const struct user_library *library, const char *name, void *function, struct problem *problem)
-{
-	void *found = dlsym(library->handle, name);
-
-	memcpy(function, &found, sizeof(found));
-	if (found || !problem)
-		return 0;
-	return problem_set_reason(problem, ELIBBAD, library->path, action, "it has no function %s", name);
-}
-
 static errcode_t look_all_up(struct user_library *library, struct problem *problem)
 {
+	const struct {
+		const char *name;
+		void *function;
+	} functions[] = {
+		{ "ext2mb_policy_goal", &library->goal },
+		{ "ext2mb_policy_normalize", &library->normalize },
+		{ "ext2mb_policy_next_group", &library->next_group },
+		{ "ext2mb_policy_give_up", &library->give_up },
+		{ "ext2mb_policy_open", &library->open },
+		{ "ext2mb_policy_close", &library->close },
+	};
+	bool has_state = dlsym(library->handle, "ext2mb_policy_open") || dlsym(library->handle, "ext2mb_policy_close");
 	errcode_t error = check_version(library, problem);
 
-	if (!error)
-		error = look_up(library, "ext2mb_policy_goal", &library->goal, problem);
-	if (!error)
-		error = look_up(library, "ext2mb_policy_normalize", &library->normalize, problem);
-	if (!error)
-		error = look_up(library, "ext2mb_policy_next_group", &library->next_group, problem);
-	if (!error)
-		error = look_up(library, "ext2mb_policy_give_up", &library->give_up, problem);
-	if (!error)
-		error = look_up(library, "ext2mb_policy_open", &library->open, NULL);
-	if (!error)
-		error = look_up(library, "ext2mb_policy_close", &library->close, library->open ? problem : NULL);
-	if (!error && library->close && !library->open)
-		error = look_up(library, "ext2mb_policy_open", &library->open, problem);
+	/* The last two may be absent, but not one of them. Pointers are stored as dlsym(3) recommends. */
+	for (size_t n = 0; !error && n < sizeof(functions) / sizeof(*functions) - (has_state ? 0 : 2); n++) {
+		void *found = dlsym(library->handle, functions[n].name);
+
+		memcpy(functions[n].function, &found, sizeof(found));
+		if (!found)
+			error = problem_set_reason(problem, ELIBBAD, library->path, action, "it has no function %s",
+			                           functions[n].name);
+	}
 	return error;
 }
 

@@ -104,31 +104,24 @@ static errcode_t check_answer(struct user_policy *user, const char *function, in
 
 /* --- Files ------------------------------------------------------------------------------------------------------- */
 
-static struct ext2mb_policy_file describe_file(const struct ext2mb_file *file)
+static struct ext2mb_policy_file describe_request(const struct ext2mb_file *file,
+                                                  const struct normalize_request *request)
 {
 	return (struct ext2mb_policy_file){
 		.inode = file->ino,
 		.parent = file->parent,
 		.file_blocks = file->blocks,
 		.is_final = file->is_final,
+		.start = request->start,
+		.count = request->count,
+		.whole_count = request->whole_count,
+		.hole_start = request->hole_start,
+		.hole_end = request->hole_end,
+		.left_physical = request->left_physical,
+		.right_physical = request->right_physical,
+		.free_blocks = request->hints.free_blocks,
+		.is_unwritten = request->unwritten,
 	};
-}
-
-static struct ext2mb_policy_file describe_request(const struct ext2mb_file *file,
-                                                  const struct normalize_request *request)
-{
-	struct ext2mb_policy_file described = describe_file(file);
-
-	described.start = request->start;
-	described.count = request->count;
-	described.whole_count = request->whole_count;
-	described.hole_start = request->hole_start;
-	described.hole_end = request->hole_end;
-	described.left_physical = request->left_physical;
-	described.right_physical = request->right_physical;
-	described.free_blocks = request->hints.free_blocks;
-	described.is_unwritten = request->unwritten;
-	return described;
 }
 
 static errcode_t ask_goal(struct user_policy *user, const struct ext2mb_policy_file *file, uint64_t *block,
@@ -170,7 +163,7 @@ static errcode_t goal(const struct ext2mb_file *file, const struct normalize_req
 struct small_goal user_policy_small_goal(const struct ext2mb_file *file)
 {
 	struct user_policy *user = own_of(file->mb);
-	const struct ext2mb_policy_file described = describe_file(file);
+	const struct ext2mb_policy_file described = describe_request(file, &(struct normalize_request){ 0 });
 	uint64_t block;
 	bool has_goal;
 

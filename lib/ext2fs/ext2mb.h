@@ -462,13 +462,15 @@ struct ext2mb_orphan_released {
 
 /*
  * Processes the orphans as a mount or e2fsck -p would: deletes those without links and truncates the others, list
- * first, and removes each; ext2mb_orphan_sync() writes that. Blocks and inodes are freed through the allocator mb,
- * and ext2mb_sync() writes them. Without mb it uses an allocator of its own, which has been synced on return. No
- * other thread may use fs, mb or orphans. EXT2MB_ET_ATTACHED: fs has an allocator that ext2mb_orphan_open() was not
- * given. Ends at the first orphan that cannot be released; it stays, and why names it: EXT2MB_ET_ORPHAN_INODE (not in
- * use, or blocks that cannot be its own), EXT2MB_ET_ORPHAN_UNSUPPORTED (quotas, xattr values in other inodes), both
- * before the inode is changed; libext2fs's and the allocator's errors. counts may be NULL; it is right after errors,
- * too.
+ * first, and removes each; ext2mb_orphan_sync() writes that. With each goes its reference to a shared xattr block, its
+ * references to inodes of xattr values (ea_inode), and its charge in the quota files. Blocks and inodes are freed
+ * through the allocator mb, and ext2mb_sync() writes them. Without mb it uses an allocator of its own, which has been
+ * synced on return. No other thread may use fs, mb or orphans. EXT2MB_ET_ATTACHED: fs has an allocator that
+ * ext2mb_orphan_open() was not given. Ends at the first orphan that cannot be released; it stays, and why names it:
+ * EXT2MB_ET_ORPHAN_INODE (not in use, damaged, or blocks that cannot be its own), before the inode is changed;
+ * libext2fs's and the allocator's errors. EXT2MB_ET_QUOTA_FILE: the orphans are released, but a quota file, which why
+ * names, is damaged. counts may be NULL; it is right after errors, too. Deleted inodes get fs->now as their deletion
+ * time, or the present time if that is 0.
  */
 EXT2MB_MUST_CHECK errcode_t ext2mb_orphan_release(struct ext2mb_orphans *orphans, struct ext2mb_orphan_released *counts,
                                                   char *why, size_t why_bytes);
@@ -568,7 +570,8 @@ EXT2MB_MUST_CHECK errcode_t ext2mb_transaction_end(ext2_filsys fs);
 
 /*
  * Ends the step, if one is open; syncs the allocator that ext2mb_open() has opened on fs, if any, so no other thread
- * may use it; flushes fs, and commits. On return the transaction is durable. EXT2MB_ET_TRANSACTION_SIZE: it is larger
+ * may use it; flushes fs, and commits. The commit block shows fs->now as its time, if the program has set that. On
+ * return the transaction is durable. EXT2MB_ET_TRANSACTION_SIZE: it is larger
  * than the journal; nothing of it is on disk then, as after any other error before the commit block is written. After
  * an error in writing, only opening the filesystem again shows whether the transaction took place.
  */

@@ -198,11 +198,12 @@ static const char *type_name(uint32_t mode)
 static void write_kind(struct json *json, const struct tree_node *node)
 {
 	if (S_ISREG(node->mode))
-		json_counts(json, { "size", node->size_bytes }, { "data_bytes", selection_data_bytes(node) });
+		json_members(json, JSON_COUNT("size", node->size_bytes),
+		             JSON_COUNT("data_bytes", selection_data_bytes(node)));
 	if (S_ISLNK(node->mode))
 		json_bytes(json, "target", node->target, node->size_bytes);
 	if (S_ISCHR(node->mode) || S_ISBLK(node->mode))
-		json_counts(json, { "major", node->device.major }, { "minor", node->device.minor });
+		json_members(json, JSON_COUNT("major", node->device.major), JSON_COUNT("minor", node->device.minor));
 }
 
 static void write_xattrs(struct json *json, const struct tree_xattr_set *set)
@@ -211,10 +212,8 @@ static void write_xattrs(struct json *json, const struct tree_xattr_set *set)
 		return;
 	json_open_array(json, "xattrs");
 	for (uint32_t i = 0; i < set->count; i++) {
-		json_open_row(json, NULL);
-		json_string(json, "name", set->list[i].name);
-		json_unsigned(json, "bytes", set->list[i].value_bytes);
-		json_close_object(json);
+		json_row(json, NULL, JSON_TEXT("name", set->list[i].name),
+		         JSON_COUNT("bytes", set->list[i].value_bytes));
 	}
 	json_close_array(json);
 }
@@ -226,11 +225,10 @@ static void write_verity(struct json *json, const struct tree_verity *verity)
 	if (!verity)
 		return;
 	tree_verity_text(verity->algorithm, verity->digest, digest);
-	json_open_object(json, "verity");
-	json_string(json, "digest", digest);
-	json_unsigned(json, "block_bytes", UINT64_C(1) << verity->block_bits);
-	json_counts(json, { "salt_bytes", verity->salt_bytes }, { "signature_bytes", verity->signature_bytes });
-	json_close_object(json);
+	json_flat_object(json, "verity", JSON_TEXT("digest", digest),
+	                 JSON_COUNT("block_bytes", UINT64_C(1) << verity->block_bits),
+	                 JSON_COUNT("salt_bytes", verity->salt_bytes),
+	                 JSON_COUNT("signature_bytes", verity->signature_bytes));
 }
 
 static errcode_t json_node(void *state, const struct output_node *output, struct problem *problem)
@@ -249,12 +247,10 @@ static errcode_t json_node(void *state, const struct output_node *output, struct
 		return ENOMEM;
 	snprintf(mode, sizeof(mode), "%04o", node->mode & 07777u);
 	json_open_row(json, NULL);
-	json_string(json, "path", path);
-	json_string(json, "type", type_name(node->mode));
-	json_string(json, "mode", mode);
-	json_counts(json, { "uid", node->uid }, { "gid", node->gid }, { "links", node->links });
-	json_number(json, "mtime", (double)node->mtime_seconds, 0);
-	json_unsigned(json, "mtime_nanoseconds", node->mtime_nanoseconds);
+	json_members(json, JSON_TEXT("path", path), JSON_TEXT("type", type_name(node->mode)), JSON_TEXT("mode", mode),
+	             JSON_COUNT("uid", node->uid), JSON_COUNT("gid", node->gid), JSON_COUNT("links", node->links),
+	             JSON_NUMBER("mtime", (double)node->mtime_seconds, 0),
+	             JSON_COUNT("mtime_nanoseconds", node->mtime_nanoseconds));
 	if (output->link_to != output->number)
 		json_string(json, "link_to", link);
 	else

@@ -19,6 +19,7 @@ struct walk {
 	uint32_t seed; /* of checksums; valid in strict walks */
 	bool has_self; /* . was met */
 	bool is_encrypted;
+	bool has_hashes; /* each entry stores those of its name */
 };
 
 errcode_t directory_walker_open(const struct volume *volume, struct damage_listener damage, uint64_t *map_blocks_read,
@@ -80,7 +81,7 @@ static bool is_possible(const struct walk *walk, const struct directory_entry *e
 	const struct volume *volume = walk->walker->map.volume;
 
 	if (!entry->name_bytes || entry->ino > volume->inodes || entry->ino == EXT2_ROOT_INO ||
-	    volume_owns_inode(volume, entry->ino))
+	    volume_owns_inode(volume, entry->ino) || (walk->has_hashes && !directory_entry_stored_hashes(entry)))
 		return false;
 	return walk->is_encrypted ||
 	       (!memchr(entry->name, '\0', entry->name_bytes) && !memchr(entry->name, '/', entry->name_bytes));
@@ -182,6 +183,7 @@ void directory_walk(struct directory_walker *walker, uint32_t ino, const void *r
 		.visitor = visitor,
 		.shape = shape,
 		.is_encrypted = inode->flags & EXT4_ENCRYPT_FL,
+		.has_hashes = inode_view_stores_hashes(inode),
 	};
 
 	*shape = (struct directory_shape){

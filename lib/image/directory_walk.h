@@ -42,7 +42,8 @@ struct directory_visitor {
  * (walker->map.is_strict) blocks that differ from their checksums are damage, too, and so are entries that the kernel
  * would refuse: inode numbers that do not exist, or that are the filesystem's own; names with a 0 or a slash, unless
  * they are encrypted; a `.` that names another directory, a second `.` or `..`. Encrypted names are bytes, as are
- * those with casefold; directories with both have a hash after each name, which is not part of the name.
+ * those with casefold; directories with both have hashes after each name, which are not part of the name
+ * (directory_entry_stored_hashes()); strict walks refuse an entry without room for them.
  */
 void directory_walk(struct directory_walker *walker, uint32_t ino, const void *raw, const struct inode_view *inode,
                     const struct directory_visitor *visitor, struct directory_shape *shape);

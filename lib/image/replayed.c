@@ -110,7 +110,7 @@ errcode_t volume_open_as_replayed(const char *path, uint64_t offset_bytes, struc
 	struct journal_overlay *overlay = NULL;
 	errcode_t error = volume_open(path, offset_bytes, volume, problem);
 
-	if (error || !volume->needs_recovery || volume->is_mounted)
+	if (error || !volume->needs_recovery || (volume->is_mounted && !volume->is_read_only))
 		return error;
 	/* Without a journal the flag means nothing to the kernel. */
 	if (!(volume->superblock.s_feature_compat & EXT3_FEATURE_COMPAT_HAS_JOURNAL)) {

@@ -9,8 +9,8 @@
  * inode tables and all others (volume->is_replayed). A journal that needs no recovery is not read. The work of a mount
  * after the replay, for instance on orphans, is not done.
  *
- * A mounted filesystem is read as it is on disk: the kernel may write its journal and its blocks while we read
- * them.
+ * A mounted filesystem is read as it is on disk, unless it is read-only: the kernel may write its journal and its
+ * blocks while we read them.
  *
  * Errors: those of volume_open(), and those of image/journal_overlay.h, each with a problem that says "cannot read the
  * journal" and why: fast commits, a journal on another device, unknown features, damage. Such an image may still be

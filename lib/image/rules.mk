@@ -2,6 +2,7 @@
 image_sources := \
 	lib/image/block_bitmaps.c \
 	lib/image/contents.c \
+	lib/image/delta.c \
 	lib/image/directory_walk.c \
 	lib/image/inode.c \
 	lib/image/inode_table.c \
@@ -10,8 +11,10 @@ image_sources := \
 	lib/image/journal_scan.c \
 	lib/image/lookup.c \
 	lib/image/map_walk.c \
+	lib/image/mounts.c \
 	lib/image/orphans.c \
 	lib/image/replayed.c \
+	lib/image/sink_access.c \
 	lib/image/target.c \
 	lib/image/transaction_sink.c \
 	lib/image/volume.c \

@@ -48,7 +48,8 @@ struct volume {
 	uint32_t inodes;
 	uint32_t own_inodes[4]; /* the filesystem's own though not among the reserved ones; 0: none */
 	uint32_t checksum_mask; /* of bitmaps: descriptors of 32 bytes store half of it; 0: no checksums */
-	bool is_mounted;        /* and may change while it is read */
+	bool is_mounted;        /* and may change while it is read, unless it is: */
+	bool is_read_only;      /* mounted, and the kernel writes nothing to it */
 	bool needs_recovery;    /* the journal has newer contents of blocks, which may be read from there */
 	bool is_replayed;       /* needs_recovery, and all blocks are read as if the journal had been replayed */
 	/*

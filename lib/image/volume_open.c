@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "allocator/core/bits.h"
+#include "image/mounts.h"
 #include "image/volume_channel.h"
 
 static errcode_t read_geometry(ext2_filsys fs, struct volume *volume)
@@ -130,6 +131,7 @@ static errcode_t read_all(ext2_filsys fs, struct volume *volume)
 	volume->needs_recovery = volume->needs_recovery || ext2fs_has_feature_journal_needs_recovery(fs->super);
 	if (!ext2fs_check_if_mounted(volume->path, &mounted))
 		volume->is_mounted = mounted & EXT2_MF_MOUNTED;
+	volume->is_read_only = volume->is_mounted && mounts_of(volume->path) == MOUNTS_READ_ONLY;
 	volume->is_at_rest = !volume->is_mounted && !volume->needs_recovery;
 	error = read_groups(fs, volume);
 	if (error)

@@ -7,7 +7,7 @@
 #include "support/arena.h"
 
 struct volume_xattr {
-	const char *name; /* whole: "user.comment"; NULL: the name index has no prefix (9: the context of encryption) */
+	const char *name;  /* whole: "user.comment", XATTR_ENCRYPTION_CONTEXT; NULL: the name index has no prefix */
 	const void *value; /* as getxattr(2) returns it: ACLs are converted */
 	uint32_t value_bytes;
 	uint8_t name_index;

@@ -38,7 +38,8 @@ static uint32_t count_linear_blocks(const struct ondisk_format *format, const st
 	uint32_t blocks = 1;
 
 	for (uint32_t entry = 0; entry < source->count && blocks <= enough; entry++) {
-		const uint32_t bytes = directory_entry_bytes(source->name(source->context, entry).length_bytes);
+		const uint32_t bytes =
+			directory_source_entry_bytes(source, source->name(source->context, entry).length_bytes);
 
 		if (bytes > capacity - used) {
 			blocks++;
@@ -58,15 +59,14 @@ static errcode_t check_size(const struct ondisk_format *format, uint32_t blocks)
 static errcode_t leaf_hash(const struct ondisk_format *format, const struct directory_source *source,
                            const uint32_t *order, uint32_t first, uint32_t *hash)
 {
-	uint32_t before, minor;
-	struct directory_name name = source->name(source->context, order[first]);
-	errcode_t error = directory_hash(format, &name, source->is_casefolded, hash, &minor);
+	struct directory_hashes own, before;
+	errcode_t error = directory_source_hash(format, source, order[first], &own);
 
+	*hash = own.hash;
 	if (error || !first)
 		return error;
-	name = source->name(source->context, order[first - 1]);
-	error = directory_hash(format, &name, source->is_casefolded, &before, &minor);
-	*hash |= before == *hash;
+	error = directory_source_hash(format, source, order[first - 1], &before);
+	*hash |= !error && before.hash == own.hash;
 	return error;
 }
 
@@ -83,7 +83,7 @@ static errcode_t pack_leaves(const struct ondisk_format *format, const struct di
 	for (uint32_t entry = 0; entry < source->count; entry++)
 		lengths[entry] = source->name(source->context, entry).length_bytes;
 	for (uint32_t i = 0; i < source->count; i++) {
-		const uint32_t bytes = directory_entry_bytes(lengths[layout->order[i]]);
+		const uint32_t bytes = directory_source_entry_bytes(source, lengths[layout->order[i]]);
 
 		if (bytes > capacity - used) {
 			struct directory_leaf *leaf = &layout->leaves[layout->leaf_count++];
@@ -97,6 +97,11 @@ static errcode_t pack_leaves(const struct ondisk_format *format, const struct di
 		used += bytes;
 	}
 	return 0;
+}
+
+static uint8_t hash_version_of(const struct ondisk_format *format, const struct directory_source *source)
+{
+	return source->hashes ? EXT2_HASH_SIPHASH : format->hash_version;
 }
 
 static bool has_same_order(const struct directory_layout *one, const struct directory_layout *other)
@@ -113,9 +118,11 @@ static errcode_t find_order(const struct ondisk_format *format, const struct dir
 	SCOPE_FREE uint64_t *keys = NULL;
 
 	layout->entry_count = source->count;
-	layout->hash_version = format->hash_version;
+	layout->hash_version = hash_version_of(format, source);
 	layout->is_casefolded = source->is_casefolded;
-	memcpy(layout->hash_seed, format->hash_seed, sizeof(layout->hash_seed));
+	/* Stored hashes depend on a key, and not on the filesystem. */
+	if (!source->hashes)
+		memcpy(layout->hash_seed, format->hash_seed, sizeof(layout->hash_seed));
 	if (earlier && has_same_order(layout, earlier)) {
 		layout->order = TAKE(earlier->order);
 		return 0;
@@ -136,7 +143,8 @@ static errcode_t layout_indexed(const struct ondisk_format *format, const struct
                                 struct directory_layout *earlier, struct directory_layout *layout)
 {
 	/* A leaf that is not the last has no room for another entry of the longest name. */
-	const uint32_t fewest_in_leaf = directory_block_capacity(format) / directory_entry_bytes(EXT2_NAME_LEN);
+	const uint32_t fewest_in_leaf =
+		directory_block_capacity(format) / directory_source_entry_bytes(source, EXT2_NAME_LEN);
 	const size_t most_leaves = source->count / fewest_in_leaf + 1;
 	errcode_t error = find_order(format, source, earlier, layout);
 
@@ -211,10 +219,12 @@ static void finish_block(const struct writer *writer)
 	directory_block_finish(writer->format, writer->block, writer->last_offset, writer->inode_seed);
 }
 
-/* Adds an entry to the block, or to the next one when it does not fit. */
-static errcode_t put(struct writer *writer, struct directory_name name, struct directory_target target)
+/* Adds an entry to the block, or to the next one when it does not fit. hashes: NULL: it stores none. */
+static errcode_t put(struct writer *writer, struct directory_name name, struct directory_target target,
+                     const struct directory_hashes *hashes)
 {
-	const uint32_t entry_bytes = directory_entry_bytes(name.length_bytes);
+	const uint32_t entry_bytes =
+		directory_entry_bytes(name.length_bytes) + (hashes ? (uint32_t)sizeof(*hashes) : 0);
 
 	if (!target.ino || !name.length_bytes)
 		return EINVAL;
@@ -227,6 +237,8 @@ static errcode_t put(struct writer *writer, struct directory_name name, struct d
 	}
 	writer->last_offset = writer->used_bytes;
 	directory_entry_write(writer->format, writer->block + writer->last_offset, entry_bytes, name, target);
+	if (hashes)
+		directory_entry_write_hashes(writer->block + writer->last_offset, name.length_bytes, *hashes);
 	writer->used_bytes += entry_bytes;
 	return 0;
 }
@@ -235,7 +247,14 @@ static errcode_t put_entry(struct writer *writer, uint32_t entry)
 {
 	const struct directory_source *source = writer->source;
 
-	return put(writer, source->name(source->context, entry), source->target(source->context, entry));
+	const struct directory_name name = source->name(source->context, entry);
+	const struct directory_target target = source->target(source->context, entry);
+
+	if (!source->hashes)
+		return put(writer, name, target, NULL);
+	const struct directory_hashes hashes = source->hashes(source->context, entry);
+
+	return put(writer, name, target, &hashes);
 }
 
 static errcode_t build_linear(struct writer *writer, uint32_t ino, uint32_t parent_ino)
@@ -243,10 +262,11 @@ static errcode_t build_linear(struct writer *writer, uint32_t ino, uint32_t pare
 	errcode_t error = begin_block(writer);
 
 	if (!error)
-		error = put(writer, (struct directory_name){ ".", 1 }, (struct directory_target){ ino, EXT2_FT_DIR });
+		error = put(writer, (struct directory_name){ ".", 1 }, (struct directory_target){ ino, EXT2_FT_DIR },
+		            NULL);
 	if (!error)
 		error = put(writer, (struct directory_name){ "..", 2 },
-		            (struct directory_target){ parent_ino, EXT2_FT_DIR });
+		            (struct directory_target){ parent_ino, EXT2_FT_DIR }, NULL);
 	for (uint32_t entry = 0; !error && entry < writer->source->count; entry++)
 		error = put_entry(writer, entry);
 	if (error)
@@ -307,8 +327,8 @@ errcode_t directory_build(const struct ondisk_format *format, const struct direc
 	if (layout->entry_count != source->count || layout->index.blocks + layout->leaf_count != blocks || !ino ||
 	    !parent_ino)
 		return EINVAL;
-	directory_index_build(format, &layout->index, layout->leaves, layout->leaf_count, ino, parent_ino,
-	                      writer.inode_seed, bytes);
+	directory_index_build(format, &layout->index, layout->leaves, layout->leaf_count,
+	                      hash_version_of(format, source), ino, parent_ino, writer.inode_seed, bytes);
 	writer.next += (size_t)layout->index.blocks * format->block_bytes;
 	return build_leaves(&writer, layout);
 }

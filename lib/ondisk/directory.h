@@ -12,13 +12,18 @@
 
 /* A name as the caller has it; entries are passed as an accessor so that a million names need not be copied. */
 struct directory_name {
-	const char *name;     /* any bytes but '/' and NUL */
+	const char *name;     /* any bytes but '/' and NUL; in an encrypted directory any bytes */
 	uint8_t length_bytes; /* 1 to 255 */
 };
 
 struct directory_target {
 	uint32_t ino;
 	uint8_t file_type; /* EXT2_FT_* ; ignored without the filetype feature */
+};
+
+/* A name's hashes, by which htree sorts; bit 0 of the first is 0. */
+struct directory_hashes {
+	uint32_t hash, minor;
 };
 
 /* The entries of one directory, numbered from 0, in the order for a linear directory. */
@@ -33,6 +38,11 @@ struct directory_source {
 	 * names, and waiting for each was half of the time of building such a directory.
 	 */
 	void (*expect)(const void *context, uint32_t entry, bool is_close);
+	/*
+	 * Gives the hashes that entries of an encrypted and casefolded directory store, since only a key can compute
+	 * them. NULL: hashes are computed, and not stored.
+	 */
+	struct directory_hashes (*hashes)(const void *context, uint32_t entry);
 	bool is_casefolded; /* the directory is to carry EXT4_CASEFOLD_FL; needs the format's encoding */
 };
 
@@ -97,7 +107,8 @@ MUST_CHECK errcode_t directory_hash(const struct ondisk_format *format, const st
 MUST_CHECK bool directory_is_same_name(const struct ondisk_format *format, struct directory_name one,
                                        struct directory_name other, bool is_casefolded);
 
-/* The least size of an entry: 8 bytes and the name, rounded up to 4. */
+/* The least size of an entry: 8 bytes and the name, rounded up to 4, after which the hashes come where they are stored.
+ */
 static inline uint32_t directory_entry_bytes(uint8_t name_length_bytes)
 {
 	return (8u + name_length_bytes + 3) & ~3u;

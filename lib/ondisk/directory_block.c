@@ -48,6 +48,13 @@ void directory_entry_point(const struct ondisk_format *format, uint8_t *at, stru
 	at[offsetof(struct entry_head, file_type)] = format->filetype ? target.file_type : 0;
 }
 
+void directory_entry_write_hashes(uint8_t *at, uint8_t name_length_bytes, struct directory_hashes hashes)
+{
+	const uint32_t words[] = { htole32(hashes.hash), htole32(hashes.minor) };
+
+	memcpy(at + directory_entry_bytes(name_length_bytes), words, sizeof(words));
+}
+
 void directory_block_finish(const struct ondisk_format *format, uint8_t *block, uint32_t last_offset,
                             uint32_t inode_seed)
 {

@@ -63,15 +63,13 @@ static void write_entries(const struct ondisk_format *format, uint8_t *block, si
 }
 
 /* "." and "..", the latter's record over all the rest, so that readers without the feature see nothing else. */
-static void write_root_head(const struct ondisk_format *format, const struct directory_index *index, uint32_t ino,
-                            uint32_t parent_ino, uint8_t *block)
+static void write_root_head(const struct ondisk_format *format, const struct directory_index *index,
+                            uint8_t hash_version, uint32_t ino, uint32_t parent_ino, uint8_t *block)
 {
 	/* The superblock says whether hashes are signed; only the signed version's number is written here. */
-	const uint8_t hash_version = format->hash_version >= EXT2_HASH_LEGACY_UNSIGNED ?
-	                                     format->hash_version - EXT2_HASH_LEGACY_UNSIGNED :
-	                                     format->hash_version;
+	const bool is_unsigned = hash_version >= EXT2_HASH_LEGACY_UNSIGNED && hash_version <= EXT2_HASH_TEA_UNSIGNED;
 	const struct ext2_dx_root_info info = {
-		.hash_version = hash_version,
+		.hash_version = is_unsigned ? hash_version - EXT2_HASH_LEGACY_UNSIGNED : hash_version,
 		.info_length = sizeof(info),
 		.indirect_levels = index->depths - 1,
 	};
@@ -84,8 +82,8 @@ static void write_root_head(const struct ondisk_format *format, const struct dir
 }
 
 void directory_index_build(const struct ondisk_format *format, const struct directory_index *index,
-                           const struct directory_leaf *leaves, uint32_t leaf_count, uint32_t ino, uint32_t parent_ino,
-                           uint32_t inode_seed, uint8_t *bytes)
+                           const struct directory_leaf *leaves, uint32_t leaf_count, uint8_t hash_version, uint32_t ino,
+                           uint32_t parent_ino, uint32_t inode_seed, uint8_t *bytes)
 {
 	const uint32_t node_limit = index_block_limit(format, INDEX_NODE_HEAD_BYTES);
 	uint64_t leaves_per_child = 1;
@@ -107,7 +105,7 @@ void directory_index_build(const struct ondisk_format *format, const struct dire
 				.leaves_per_child = leaves_per_child,
 			};
 			if (depth == 0)
-				write_root_head(format, index, ino, parent_ino, block);
+				write_root_head(format, index, hash_version, ino, parent_ino, block);
 			else
 				directory_entry_write(format, block, format->block_bytes, (struct directory_name){ 0 },
 				                      (struct directory_target){ 0 });
@@ -123,5 +121,5 @@ void directory_index_begin(const struct ondisk_format *format, uint32_t ino, uin
 	const struct directory_index index = { .depths = 1, .nodes = { 1 }, .blocks = 1 };
 	const struct directory_leaf leaf = { 0 };
 
-	directory_index_build(format, &index, &leaf, 1, ino, parent_ino, 0, block);
+	directory_index_build(format, &index, &leaf, 1, format->hash_version, ino, parent_ino, 0, block);
 }

@@ -25,12 +25,16 @@ errcode_t directory_hash(const struct ondisk_format *format, const struct direct
 	return error;
 }
 
-static errcode_t hash_name(const struct ondisk_format *format, const struct directory_source *source, uint32_t entry,
-                           uint32_t *hash, uint32_t *minor)
+errcode_t directory_source_hash(const struct ondisk_format *format, const struct directory_source *source,
+                                uint32_t entry, struct directory_hashes *hashes)
 {
+	if (source->hashes) {
+		*hashes = source->hashes(source->context, entry);
+		return 0;
+	}
 	const struct directory_name name = source->name(source->context, entry);
 
-	return directory_hash(format, &name, source->is_casefolded, hash, minor);
+	return directory_hash(format, &name, source->is_casefolded, &hashes->hash, &hashes->minor);
 }
 
 static int compare_keys(const void *left, const void *right)
@@ -100,12 +104,12 @@ static errcode_t order_equals(const struct ondisk_format *format, const struct d
 
 	for (size_t i = 0; i < count; i++) {
 		const uint32_t entry = directory_key_entry(keys[i]);
-		uint32_t major, minor;
-		errcode_t error = hash_name(format, source, entry, &major, &minor);
+		struct directory_hashes hashes;
+		errcode_t error = directory_source_hash(format, source, entry, &hashes);
 
 		if (error)
 			return error;
-		keys[i] = (uint64_t)minor << 32 | entry;
+		keys[i] = (uint64_t)hashes.minor << 32 | entry;
 	}
 	qsort(keys, count, sizeof(*keys), compare_keys);
 	for (size_t i = 0; i < count; i++)
@@ -121,12 +125,12 @@ errcode_t directory_order(const struct ondisk_format *format, const struct direc
 	if (!keys)
 		return ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		uint32_t hash, minor;
-		errcode_t error = hash_name(format, source, (uint32_t)i, &hash, &minor);
+		struct directory_hashes hashes;
+		errcode_t error = directory_source_hash(format, source, (uint32_t)i, &hashes);
 
 		if (error)
 			return error;
-		keys[i] = (uint64_t)hash << 32 | i;
+		keys[i] = (uint64_t)hashes.hash << 32 | i;
 	}
 	errcode_t error = sort_keys(keys, count);
 

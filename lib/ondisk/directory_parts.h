@@ -4,6 +4,19 @@
 
 #include "ondisk/directory.h"
 
+static inline uint32_t directory_source_entry_bytes(const struct directory_source *source, uint8_t name_length_bytes)
+{
+	return directory_entry_bytes(name_length_bytes) +
+	       (source->hashes ? (uint32_t)sizeof(struct directory_hashes) : 0);
+}
+
+/* The hashes of an entry, as the directory's index sorts by them: those that it stores, or computed ones. */
+MUST_CHECK errcode_t directory_source_hash(const struct ondisk_format *format, const struct directory_source *source,
+                                           uint32_t entry, struct directory_hashes *hashes);
+
+/* Writes the hashes of an entry of that name, which begins there. */
+void directory_entry_write_hashes(uint8_t *at, uint8_t name_length_bytes, struct directory_hashes hashes);
+
 /* Writes one entry whose record is record_bytes long, a multiple of 4 up to 65536. */
 void directory_entry_write(const struct ondisk_format *format, uint8_t *at, uint32_t record_bytes,
                            struct directory_name name, struct directory_target target);
@@ -58,7 +71,7 @@ struct directory_index {
 MUST_CHECK errcode_t directory_index_shape(const struct ondisk_format *format, uint32_t leaf_count,
                                            struct directory_index *index);
 
-/* Writes index->blocks blocks. */
+/* Writes index->blocks blocks. hash_version: EXT2_HASH_*, of either sign. */
 void directory_index_build(const struct ondisk_format *format, const struct directory_index *index,
-                           const struct directory_leaf *leaves, uint32_t leaf_count, uint32_t ino, uint32_t parent_ino,
-                           uint32_t inode_seed, uint8_t *bytes);
+                           const struct directory_leaf *leaves, uint32_t leaf_count, uint8_t hash_version, uint32_t ino,
+                           uint32_t parent_ino, uint32_t inode_seed, uint8_t *bytes);

@@ -145,7 +145,8 @@ bool directory_record_read(const uint8_t *bytes, size_t byte_count, size_t offse
 		return false;
 	*record = (struct directory_record){ offset,
 		                             record_length,
-		                             { le32toh(ino), (const char *)at + HEADER_BYTES, name_bytes, at[7] } };
+		                             { le32toh(ino), (const char *)at + HEADER_BYTES, name_bytes, at[7],
+		                               (uint32_t)record_length } };
 	return true;
 }
 
@@ -165,6 +166,16 @@ bool directory_entries_next(struct directory_cursor *cursor, struct directory_en
 		return true;
 	}
 	return false;
+}
+
+const uint8_t *directory_entry_stored_hashes(const struct directory_entry *entry)
+{
+	/* The name's end, rounded up to 4. */
+	const uint32_t offset = (HEADER_BYTES + entry->name_bytes + 3u) & ~3u;
+
+	return offset + DIRECTORY_STORED_HASH_BYTES <= entry->record_bytes ?
+	               (const uint8_t *)entry->name - HEADER_BYTES + offset :
+	               NULL;
 }
 
 /* The offset of count and limit in an htree's index block; 0: not an index block. */

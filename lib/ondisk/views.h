@@ -19,6 +19,14 @@ struct inode_view {
 /* bytes has inode_bytes bytes. */
 void inode_view_read(const void *bytes, struct inode_view *view);
 
+/* A directory that is encrypted and casefolded: each of its entries stores the hashes of its name. */
+static inline bool inode_view_stores_hashes(const struct inode_view *view)
+{
+	const uint32_t both = EXT4_ENCRYPT_FL | EXT4_CASEFOLD_FL;
+
+	return (view->flags & both) == both;
+}
+
 /* The inode's generation, which checksums of its blocks include. It is not in inode_view, because reports, which read
  * millions of inodes, do not need it. */
 uint32_t inode_view_generation(const struct inode_view *view);
@@ -74,7 +82,8 @@ struct directory_entry {
 	uint32_t ino;
 	const char *name; /* within the bytes; no 0 follows it */
 	uint8_t name_bytes;
-	uint8_t file_type; /* EXT2_FT_*, or anything; only with the feature filetype */
+	uint8_t file_type;     /* EXT2_FT_*, or anything; only with the feature filetype */
+	uint32_t record_bytes; /* of the whole entry: 8 bytes, the name, and what is free or belongs to it */
 };
 
 /* A record, which has an entry or is unused. */
@@ -89,6 +98,14 @@ MUST_CHECK bool directory_record_read(const uint8_t *bytes, size_t byte_count, s
 
 /* Reads the next used entry, . and .. included; false after the last. */
 MUST_CHECK bool directory_entries_next(struct directory_cursor *cursor, struct directory_entry *entry);
+
+#define DIRECTORY_STORED_HASH_BYTES 8
+
+/*
+ * The hash and minor hash, as on disk, that follow the name in a directory that is encrypted and casefolded; NULL: the
+ * entry has no room for them.
+ */
+const uint8_t *directory_entry_stored_hashes(const struct directory_entry *entry);
 
 /*
  * Does a directory's block, a leaf or an index block, have the right checksum? True without checksums.

@@ -25,6 +25,9 @@ struct xattr_layout {
 	bool needs_block;        /* the other entries are in a block */
 };
 
+/* The context of an encrypted inode (name index 9): its policy and a nonce. */
+#define XATTR_ENCRYPTION_CONTEXT "encryption.c"
+
 #define XATTR_MAX_COUNT 64 /* per file; more is E2BIG */
 
 /*

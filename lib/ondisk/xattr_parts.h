@@ -31,6 +31,7 @@ static const struct xattr_prefix xattr_prefixes[] = {
 	{ "system.posix_acl_default", XATTR_INDEX_ACL_DEFAULT },
 	{ "trusted.", 4 },
 	{ "security.", 6 },
+	{ "encryption.", 9 }, /* ours: no system call shows these */
 	{ "system.richacl", 8 },
 	{ "system.", XATTR_INDEX_SYSTEM }, /* after names that begin with it */
 };

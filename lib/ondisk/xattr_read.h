@@ -55,7 +55,14 @@ uint32_t xattr_value_hash(const struct ondisk_format *format, const void *value,
 #define XATTR_WHOLE_NAME_BYTES 280 /* the longest prefix, 255 bytes, and the 0 */
 
 /*
- * Writes the whole name, with a terminating 0. False if it is invalid: an unknown prefix (the encryption context has
- * 9), no name after a prefix that needs one, a name after a prefix that is a whole name, or a 0 in it.
+ * Writes the whole name, with a terminating 0. False if it is invalid: an unknown prefix, no name after a prefix that
+ * needs one, a name after a prefix that is a whole name, or a 0 in it.
  */
 MUST_CHECK bool xattr_entry_name(const struct xattr_entry *entry, char name[XATTR_WHOLE_NAME_BYTES]);
+
+/*
+ * Writes the xattrs that are in an inode, all but inline data, as inode_xattr_area_bytes() bytes for
+ * inline_data_room(), inline_data_encode() and inode_encode(). ENOSPC: the inode has fewer extra fields than new ones
+ * have, and so more room; EUCLEAN: an entry is damaged.
+ */
+MUST_CHECK errcode_t inline_data_area(const struct ondisk_format *format, const void *inode, void *area);

@@ -178,10 +178,18 @@ errcode_t fs_orphan_read_list(struct fs_orphan *state, struct orphan_list *list,
 	return 0;
 }
 
+/* From its block: inodes may have been written past libext2fs, which keeps some in memory. */
+static errcode_t read_inode(struct fs_orphan *state, uint32_t ino, struct ext2_inode *inode)
+{
+	errcode_t error = ext2fs_flush_icache(state->fs);
+
+	return error ? error : ext2fs_read_inode(state->fs, ino, inode);
+}
+
 static errcode_t write_link(struct fs_orphan *state, uint32_t ino, uint32_t i_dtime)
 {
 	struct ext2_inode inode;
-	errcode_t error = ext2fs_read_inode(state->fs, ino, &inode);
+	errcode_t error = read_inode(state, ino, &inode);
 
 	if (error || inode.i_dtime == i_dtime)
 		return error;
@@ -196,7 +204,7 @@ static errcode_t write_link(struct fs_orphan *state, uint32_t ino, uint32_t i_dt
 static errcode_t clear_link(struct fs_orphan *state, const struct orphan_node *node)
 {
 	struct ext2_inode inode;
-	errcode_t error = ext2fs_read_inode(state->fs, node->ino, &inode);
+	errcode_t error = read_inode(state, node->ino, &inode);
 
 	if (error || inode.i_dtime != node->written || !inode.i_mode)
 		return error;

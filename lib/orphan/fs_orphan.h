@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The orphan file and the superblock's list on disk. fs_orphan.c and fs_orphan_release.c, besides the files that
- * fs_state.h names, use libext2fs's filesystem: inodes, fs->io and, in the superblock, s_last_orphan and
+ * The orphan file and the superblock's list on disk. fs_orphan.c, fs_access.c and fs_orphan_release.c, besides the
+ * files that fs_state.h names, use libext2fs's filesystem: inodes, fs->io and, in the superblock, s_last_orphan and
  * ORPHAN_PRESENT. io_lock is held around every call of libext2fs; with an attached allocator it is fs_state.h's.
  */
 #pragma once

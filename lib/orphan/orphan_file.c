@@ -279,8 +279,10 @@ static errcode_t release_all(struct ext2mb_orphans *orphans, struct ext2mb *mb, 
 		error = release_range(orphans, &release, 0, EXT2MB_ORPHAN_ON_LIST, why);
 	if (counts)
 		sized_struct_write(counts, &release.counts, sizeof(release.counts));
-	orphan_release_end(&release);
-	return error;
+	/* Also after an error: some have been released, and why stays what it is about. */
+	errcode_t end_error = orphan_release_end(&release, error ? &(struct orphan_message){ 0 } : why);
+
+	return error ? error : end_error;
 }
 
 errcode_t ext2mb_orphan_release(struct ext2mb_orphans *orphans, struct ext2mb_orphan_released *counts, char *why,

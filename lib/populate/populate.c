@@ -12,17 +12,21 @@
 #include "populate/format/filesystem.h"
 #include "populate/metadata/directories.h"
 #include "populate/metadata/inodes.h"
+#include "populate/metadata/lost_found.h"
 #include "populate/metadata/quota.h"
 #include "populate/metadata/xattrs.h"
 #include "populate/output/android_sparse.h"
+#include "populate/output/dm_verity.h"
 #include "populate/plan/base_image.h"
 #include "populate/plan/block_placement.h"
+#include "populate/plan/encrypted.h"
 #include "populate/plan/inode_numbers.h"
 #include "populate/plan/space_estimate.h"
 #include "populate/protect_tree.h"
 #include "populate/scan_sources.h"
 #include "populate/size/size.h"
 #include "populate/verify/verify.h"
+#include "support/io/same_file.h"
 #include "support/run/interrupt.h"
 #include "support/seconds.h"
 
@@ -58,6 +62,8 @@ struct populating {
 	struct filesystem filesystem;
 	struct image_file file;
 	struct output output;
+	struct dm_verity verity;
+	struct delta_old old; /* what the image is compared with */
 	struct attempt attempt;
 	struct populate_report *report;
 	enum populate_stage stage;
@@ -125,7 +131,7 @@ static errcode_t examine_output(struct populating *run)
 	if (!error && options->android_sparse && run->output.is_device)
 		return problem_set_reason(run->work.problem, EINVAL, options->image, "cannot create",
 		                          "an Android sparse image must be a file");
-	return error;
+	return error ? error : dm_verity_examine(&run->verity, &run->work, &run->output);
 }
 
 /* Filesystems that mke2fs makes but that cannot be used. */
@@ -148,7 +154,7 @@ static errcode_t check_filesystem(const struct populating *run)
 		                          "the kernel mounts no filesystem whose orphan file has %" PRIu64
 		                          " blocks, more than %d; -O ^orphan_file makes none",
 		                          room->orphan_blocks, ORPHAN_FILE_MAX_BLOCKS);
-	return 0;
+	return encrypted_check(&run->plan, &run->work);
 }
 
 /* What is known once the size is. */
@@ -237,6 +243,9 @@ static errcode_t prepare_attempt(struct populating *run)
 
 	if (!error)
 		error = check_filesystem(run);
+	if (!error)
+		error = dm_verity_lay_out(&run->verity, &run->scanned.identity, &run->attempt.size.room, &run->work,
+		                          run->report);
 	if (error)
 		return error;
 	report_size(run);
@@ -262,6 +271,8 @@ static errcode_t format(struct populating *run)
 	if (!error)
 		error = output_extend(&run->output, run->filesystem.geometry.blocks * run->plan.format.block_bytes,
 		                      run->work.problem);
+	if (!error)
+		error = dm_verity_begin(&run->verity, &run->file, &run->work);
 	return error ? error : output_hide_superblock(&run->output, run->work.problem);
 }
 
@@ -398,6 +409,8 @@ static errcode_t seal(struct populating *run)
 	if (!error)
 		error = inodes_write(&run->plan, &run->filesystem, sink, &run->work, &usage, report);
 	if (!error)
+		error = lost_found_write(&run->plan, &run->filesystem, sink, &run->work);
+	if (!error)
 		error = quota_write(&run->plan, &run->filesystem, sink, &run->work, &usage);
 	if (!error)
 		error = workplace_result(&run->work, protect_report(&run->plan, report), "cannot report");
@@ -405,9 +418,46 @@ static errcode_t seal(struct populating *run)
 	report->free_blocks = ext2mb_free_blocks(run->filesystem.mb);
 	report->free_inodes = ext2mb_free_inodes(run->filesystem.mb);
 	if (!error)
-		error = filesystem_finish(&run->filesystem, run->scanned.tree, run->file.in_place, &run->work);
+		error = filesystem_finish(&run->filesystem, &run->scanned, run->file.in_place, &run->work);
 	filesystem_close(&run->filesystem);
-	return error ? error : filesystem_reset_mmp(&run->filesystem, &run->file, &run->work);
+	if (!error)
+		error = filesystem_reset_mmp(&run->filesystem, &run->file, &run->work);
+	return error ? error : dm_verity_write(&run->verity, &run->work, report);
+}
+
+/* Early, for it may be missing; and it may be what the image replaces. */
+static errcode_t open_old(struct populating *run)
+{
+	const struct populate_options *options = run->work.options;
+
+	if (!options->against)
+		return 0;
+	if (run->output.in_place && is_same_storage(options->against, options->image))
+		return problem_set_reason(run->work.problem, EINVAL, options->against, "cannot compare with it",
+		                          "it is what is to be written to; give a copy of it");
+	return delta_old_open(options->against, options->offset_bytes, &run->old, run->work.problem);
+}
+
+static errcode_t compare_with_old(struct populating *run)
+{
+	const struct populate_options *options = run->work.options;
+	const struct delta_options delta = { options->against_chunk_bytes,
+		                             !run->output.is_device && !options->offset_bytes };
+	struct problem problem = { 0 };
+	struct volume volume;
+
+	if (!options->against)
+		return 0;
+	errcode_t error = volume_open(run->file.path, options->offset_bytes, &volume, &problem);
+
+	problem_clear(&problem);
+	if (!error) {
+		error = delta_read(&volume, &run->old, &delta, run->work.pool, &run->report->delta, run->work.problem);
+		volume_close(&volume);
+	}
+	/* No descriptor of ours may keep the file open that is replaced. */
+	delta_old_close(&run->old);
+	return workplace_result(&run->work, error, "cannot compare it with the older image");
 }
 
 /* What is done with an image that is whole: verifying it, putting it into another form, and giving it its name. */
@@ -420,13 +470,15 @@ static errcode_t finish(struct populating *run)
 		error = verify_image(&run->plan, &run->file, &run->work);
 		run->report->verified = !error;
 	}
+	if (!error)
+		error = compare_with_old(run);
 	if (!error && run->work.options->android_sparse)
 		error = android_sparse_convert(&run->file, run->plan.format.block_bytes, &run->work, &run->output);
 	/* No descriptor of ours may keep the file open that is replaced. */
 	base_image_close(TAKE(run->scanned.base));
 	if (!error && interrupt_pending())
 		error = EINTR;
-	return error ? error : output_finish(&run->output, run->work.problem);
+	return error ? error : dm_verity_finish(&run->verity, &run->output, &run->work);
 }
 
 static void expect_work(const struct populating *run)
@@ -446,6 +498,8 @@ static errcode_t make_image(struct populating *run)
 	              run->work.options->verify ? POPULATE_STAGES : POPULATE_VERIFY);
 	begin_stage(run, POPULATE_SCAN);
 	error = examine_output(run);
+	if (!error)
+		error = open_old(run);
 	if (!error)
 		error = scan_sources(&run->scanned, run->file.in_place, &run->work, run->report);
 	if (error)
@@ -470,6 +524,8 @@ static void release(struct populating *run)
 {
 
 	release_attempt(run);
+	dm_verity_release(&run->verity);
+	delta_old_close(&run->old);
 	base_image_close(run->scanned.base);
 	free(run->attempt.zeros.runs);
 	tree_destroy(run->scanned.tree);
@@ -501,6 +557,8 @@ errcode_t populate(const struct populate_options *options, struct populate_repor
 		.plan = { .options = options, .source = &run.scanned },
 		.file.image.descriptor = -1,
 		.output.descriptor = -1,
+		.verity.output.descriptor = -1,
+		.old.descriptor = -1,
 		.attempt.reuses_layout = true,
 		.report = report,
 	};
@@ -537,5 +595,6 @@ void populate_report_clear(struct populate_report *report)
 	report->sources = NULL;
 	report->worker_seconds = NULL;
 	report->source_count = 0;
+	delta_free(&report->delta);
 	warnings_clear(&report->warnings);
 }

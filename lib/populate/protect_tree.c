@@ -31,7 +31,7 @@ static errcode_t match_nodes(void *context, unsigned int worker, size_t task, st
 	if (interrupt_pending())
 		return EINTR;
 	for (uint32_t node = nodes.first; node < nodes.end; node++) {
-		if (!S_ISREG(tree->nodes[node].mode))
+		if (!S_ISREG(tree->nodes[node].mode) || tree->nodes[node].is_encrypted)
 			continue;
 		SCOPE_FREE char *path = path_text("", tree_ascend, tree, node, NULL);
 

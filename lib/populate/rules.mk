@@ -2,6 +2,7 @@
 populate_sources := \
 	lib/populate/build/identity.c \
 	lib/populate/build/image_sink.c \
+	lib/populate/build/leaf_hashes.c \
 	lib/populate/build/pack_range.c \
 	lib/populate/build/plan.c \
 	lib/populate/build/protection.c \
@@ -17,15 +18,18 @@ populate_sources := \
 	lib/populate/metadata/directories.c \
 	lib/populate/metadata/flags.c \
 	lib/populate/metadata/inodes.c \
+	lib/populate/metadata/lost_found.c \
 	lib/populate/metadata/quota.c \
-	lib/populate/metadata/usage_by_id.c \
 	lib/populate/metadata/xattrs.c \
 	lib/populate/output/android_sparse.c \
+	lib/populate/output/dm_verity.c \
+	lib/populate/output/dm_verity_tree.c \
 	lib/populate/output/output.c \
 	lib/populate/output/temporary_file.c \
 	lib/populate/plan/base_image.c \
 	lib/populate/plan/block_placement.c \
 	lib/populate/plan/block_runs.c \
+	lib/populate/plan/encrypted.c \
 	lib/populate/plan/inode_numbers.c \
 	lib/populate/plan/space_estimate.c \
 	lib/populate/populate.c \

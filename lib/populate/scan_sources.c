@@ -8,8 +8,10 @@
 #include "populate/build/spool_directory.h"
 #include "populate/format/mke2fs.h"
 #include "populate/plan/base_image.h"
+#include "populate/plan/encrypted.h"
 #include "populate/protect_tree.h"
 #include "populate/size/projects_wanted.h"
+#include "source/labels/labels.h"
 #include "source/unpack/window_budget.h"
 #include "source/manifest/metadata.h"
 #include "tree/xattr_table.h"
@@ -125,7 +127,7 @@ static errcode_t set_root_label(struct scanned *scanned, const struct workplace 
 {
 	struct tree *tree = scanned->tree;
 	char *label = arena_copy_string(&tree->memory, text, strlen(text));
-	const struct tree_xattr xattr = { "security.selinux", label, (uint32_t)strlen(text) + 1 };
+	const struct tree_xattr xattr = { TREE_LABEL_XATTR, label, (uint32_t)strlen(text) + 1 };
 
 	if (!*text)
 		return problem_set_reason(work->problem, EINVAL, "-E root_selinux", "cannot set label", "it is empty");
@@ -153,11 +155,24 @@ static errcode_t apply_extended(struct scanned *scanned, const struct workplace 
 	return apply(scanned, work, text);
 }
 
+/* What the manifest says of a file's label overrides the rules, which label the files that it has made. */
+static errcode_t apply_metadata(struct scanned *scanned, const struct workplace *work, struct labels *labels,
+                                struct populate_report *report)
+{
+	errcode_t error = metadata_apply(work->options->metadata, &scanned->tree, work->pool, work->problem);
+
+	if (error || !labels || !work->options->labels.file_contexts)
+		return error;
+	return labels_apply(labels, scanned->tree, true, work->pool, &report->labelled, work->problem);
+}
+
 /*
- * Options override the source, in this order: owners, fs-verity, the manifest, then the root directory's permissions
- * and SELinux label. (Its owner is taken from the formatted filesystem, since mke2fs may choose it.) Later ones win.
+ * Options override the source, in this order: owners, fs-verity, SELinux's rules, the manifest, then the root
+ * directory's permissions and SELinux label. (Its owner is taken from the formatted filesystem, since mke2fs may choose
+ * it.) Later ones win. labels may be NULL.
  */
-static errcode_t apply_options(struct scanned *scanned, const struct workplace *work)
+static errcode_t apply_options(struct scanned *scanned, const struct workplace *work, struct labels *labels,
+                               struct populate_report *report)
 {
 	errcode_t error = 0;
 
@@ -165,8 +180,10 @@ static errcode_t apply_options(struct scanned *scanned, const struct workplace *
 		error = owner_map_apply(work->options->owners, scanned->tree, work->problem);
 	if (!error)
 		error = protect_tree(scanned->tree, work);
+	if (!error && labels)
+		error = labels_apply(labels, scanned->tree, false, work->pool, &report->labelled, work->problem);
 	if (!error && work->options->metadata)
-		error = metadata_apply(work->options->metadata, &scanned->tree, work->pool, work->problem);
+		error = apply_metadata(scanned, work, labels, report);
 	if (!error)
 		error = apply_extended(scanned, work, "root_perms", set_root_permissions);
 	if (!error)
@@ -190,6 +207,21 @@ static errcode_t look_for_lost_found(struct scanned *scanned, const struct workp
 	                          "--exclude=/lost+found");
 }
 
+/* Once nothing changes the sets any more. */
+static errcode_t label_lost_found(struct scanned *scanned, const struct workplace *work, struct labels *labels)
+{
+	struct tree *tree = scanned->tree;
+	struct tree_xattr label;
+
+	if (scanned->has_lost_found)
+		return 0;
+	errcode_t error = labels_of_directory(labels, "lost+found", &tree->memory, &label, work->problem);
+
+	if (!error && label.name)
+		error = xattr_sets_add(tree, TREE_NO_XATTRS, &label, &scanned->lost_found_set);
+	return error ? problem_set(work->problem, error, NULL, "cannot label files") : 0;
+}
+
 /* Only where the image will have them. */
 static errcode_t ask_for_projects(struct scanned *scanned, const struct workplace *work,
                                   struct scan_options *scan_options)
@@ -204,7 +236,8 @@ static errcode_t ask_for_projects(struct scanned *scanned, const struct workplac
 	return error ? problem_set(work->problem, error, NULL, "cannot plan the image") : 0;
 }
 
-static errcode_t scan_tree(struct scanned *scanned, const struct workplace *work, struct populate_report *report)
+static errcode_t scan_tree(struct scanned *scanned, const struct workplace *work, struct labels *labels,
+                           struct populate_report *report)
 {
 	const struct populate_options *options = work->options;
 	struct unpacked_budget unpacked = { .most_bytes = options->memory_bytes };
@@ -219,6 +252,7 @@ static errcode_t scan_tree(struct scanned *scanned, const struct workplace *work
 		.without_flags = options->without_flags,
 		.asks_for_holes = options->zeros_of_source,
 		.asks_for_times = options->all_times,
+		.takes_encrypted = true,
 		.warnings = &report->warnings,
 		.progress = options->progress,
 		.unpacked = &unpacked,
@@ -248,11 +282,15 @@ static errcode_t scan_tree(struct scanned *scanned, const struct workplace *work
 	if (!error)
 		error = report_sources(scanned, work, report);
 	if (!error)
-		error = apply_options(scanned, work);
+		error = apply_options(scanned, work, labels, report);
 	if (!error)
 		error = look_for_lost_found(scanned, work);
 	if (!error)
+		error = encrypted_find(scanned, work);
+	if (!error)
 		scanned->has_protected = protect_is_wanted(scanned->tree);
+	if (!error && labels)
+		error = label_lost_found(scanned, work, labels);
 	return error ? error :
 	               pool_run(work->pool, node_task_count(scanned->tree), tally_inodes, scanned, work->problem);
 }
@@ -260,8 +298,14 @@ static errcode_t scan_tree(struct scanned *scanned, const struct workplace *work
 errcode_t scan_sources(struct scanned *scanned, bool in_place, const struct workplace *work,
                        struct populate_report *report)
 {
-	errcode_t error = scan_tree(scanned, work, report);
+	struct labels *labels = NULL;
+	errcode_t error = 0;
 
+	if (labels_are_wanted(&work->options->labels))
+		error = labels_open(&work->options->labels, &labels, work->problem);
+	if (!error)
+		error = scan_tree(scanned, work, labels, report);
+	labels_close(labels);
 	if (!error)
 		error = base_image_open(scanned, in_place, work);
 	if (error)

@@ -85,18 +85,11 @@ static errcode_t run_on(const struct simulate_options *options, struct image *im
 	struct setting own[WORKLOAD_MOST_OPTIONS];
 	struct simulation simulation = {
 		.image = image,
-		.options = &measurement->configuration->options,
+		.options = options,
+		.configuration = measurement->configuration,
 		.settings = settings_of(options, measurement->configuration, own),
 		.threads = options->machine ? 0 : measurement->threads,
 		.processors = options->machine ? measurement->threads : options->processors,
-		.machine = options->machine,
-		.cpu_percent = options->cpu_percent,
-		.checksums = options->checksums,
-		.seed = options->seed,
-		.input = options->input,
-		.is_traced = measurement->configuration->is_traced,
-		.name = measurement->configuration->name,
-		.progress = options->progress,
 		.result = &measurement->result,
 		.problem = problem,
 	};
@@ -276,12 +269,16 @@ errcode_t simulate_age(const struct simulate_options *options, unsigned int fill
 	const struct configuration as_linux = { .options.policy = POLICY_SERIES };
 	struct setting settings[WORKLOAD_MOST_OPTIONS];
 	struct measurement measurement = { .configuration = &as_linux };
-	struct simulate_options ageing = *options;
+	const struct simulate_options ageing = {
+		.image = options->image,
+		.image_file = options->image_file,
+		.workload = &age_workload,
+		.settings = settings,
+		.processors = options->processors,
+		.seed = options->seed,
+		.progress = options->progress,
+	};
 
-	ageing.workload = &age_workload;
-	ageing.settings = settings;
-	ageing.directory = NULL;
-	ageing.machine = NULL;
 	workload_preset(&age_workload, settings);
 	if (fill)
 		workload_setting(&age_workload, settings, "fill")->number = fill;

@@ -25,6 +25,7 @@ source_sources := \
 	lib/source/host/projects.c \
 	lib/source/image/image_contents.c \
 	lib/source/image/image_directories.c \
+	lib/source/image/image_encryption.c \
 	lib/source/image/image_inodes.c \
 	lib/source/image/image_recognition.c \
 	lib/source/image/image_source.c \
@@ -34,6 +35,8 @@ source_sources := \
 	lib/source/kind/links_below.c \
 	lib/source/kind/source_kind.c \
 	lib/source/kind/stored_contents.c \
+	lib/source/labels/file_contexts.c \
+	lib/source/labels/labels.c \
 	lib/source/layers/merge.c \
 	lib/source/layers/oci_image.c \
 	lib/source/layers/whiteouts.c \
@@ -45,6 +48,7 @@ source_sources := \
 	lib/source/owners/account_names.c \
 	lib/source/owners/owner_apply.c \
 	lib/source/owners/owner_map.c \
+	lib/source/reading.c \
 	lib/source/sources.c \
 	lib/source/unpack/decoder.c \
 	lib/source/unpack/gzip.c \

@@ -97,6 +97,8 @@ struct stack {
 	size_t side_by_side;          /* how many are read at once from there on */
 	enum whiteout_form whiteouts; /* of what is added */
 	const struct scan_options *options;
+	const struct source_base *base;
+	bool has_base_layer; /* layers begin with one more, of the base */
 };
 
 static errcode_t add_layer(void *context, const struct source *source)
@@ -139,7 +141,7 @@ static errcode_t read_layer(struct stack *stack, size_t number, struct pool *poo
 	struct scan_options options = *stack->options;
 
 	options.has_oci_whiteouts = layer->whiteouts == WHITEOUTS_OCI;
-	options.below = number ? &layer->below : NULL;
+	options.below = number || stack->base ? &layer->below : NULL;
 	/* Several archives are work for all processors already. */
 	if (stack->side_by_side > 1 && options.unpack_threads)
 		options.unpack_threads = 1;
@@ -219,20 +221,59 @@ static void show_total(const struct stack *stack)
 	progress_total(stack->options->progress, bytes);
 }
 
-static errcode_t merge(struct stack *stack, bool keeps_whiteouts, struct tree **ret, struct problem *problem)
+static size_t count_links_below(const struct stack *stack)
 {
-	if (stack->count == 1 && stack->layers[0].whiteouts == WHITEOUTS_NONE) {
+	size_t count = 0;
+
+	for (size_t i = 0; i < stack->count; i++)
+		count += stack->layers[i].below.count;
+	return count;
+}
+
+/* The files that hard links lead to become the lowest layer. */
+static errcode_t add_base(struct stack *stack, size_t count, struct pool *pool, struct problem *problem)
+{
+	SCOPE_FREE const char **paths = malloc(count * sizeof(*paths));
+	struct merge_layer base = { .whiteouts = WHITEOUTS_NONE };
+	size_t used = 0;
+	errcode_t error =
+		vector_reserve(&stack->layers, &stack->layer_capacity, stack->count + 1, sizeof(*stack->layers));
+
+	if (error || !paths)
+		return ENOMEM;
+	for (size_t i = 0; i < stack->count; i++)
+		for (size_t link = 0; link < stack->layers[i].below.count; link++)
+			paths[used++] = stack->layers[i].below.list[link].target;
+	error = stack->base->find(stack->base->context, paths, used, pool, &base.tree, problem);
+	if (error)
+		return error;
+	memmove(stack->layers + 1, stack->layers, stack->count * sizeof(*stack->layers));
+	stack->layers[0] = base;
+	stack->has_base_layer = true;
+	return 0;
+}
+
+static errcode_t merge(struct stack *stack, enum whiteout_keeping keeping, struct pool *pool, struct tree **ret,
+                       struct problem *problem)
+{
+	size_t links = stack->base ? count_links_below(stack) : 0;
+
+	if (stack->count == 1 && stack->layers[0].whiteouts == WHITEOUTS_NONE && !links) {
 		*ret = TAKE(stack->layers[0].tree);
 		return 0;
 	}
-	return tree_merge(stack->layers, (uint32_t)stack->count, keeps_whiteouts, ret, problem);
+	errcode_t error = links ? add_base(stack, links, pool, problem) : 0;
+
+	return error ? error :
+	               tree_merge(stack->layers, (uint32_t)(stack->count + stack->has_base_layer), keeping, ret,
+	                          problem);
 }
 
 errcode_t sources_scan(const char *const *sources, uint32_t count, const struct source_layering *layering,
                        const struct scan_options *options, struct pool *pool, struct tree **ret,
                        struct problem *problem)
 {
-	struct stack stack = { .options = options };
+	struct stack stack = { .options = options, .base = layering->base };
 
 	*ret = NULL;
 	errcode_t error = list_layers(&stack, sources, count, layering->whiteouts, pool, problem);
@@ -242,12 +283,13 @@ errcode_t sources_scan(const char *const *sources, uint32_t count, const struct 
 	if (!error)
 		error = read_layers(&stack, pool, problem);
 	if (!error)
-		error = merge(&stack, layering->keeps_whiteouts, ret, problem);
-	for (size_t i = 0; i < stack.count; i++) {
+		error = merge(&stack, layering->keeping, pool, ret, problem);
+	for (size_t i = 0; i < stack.count + stack.has_base_layer; i++) {
 		tree_destroy(stack.layers[i].tree);
 		links_below_destroy(&stack.layers[i].below);
-		free((char *)stack.sources[i].path);
 	}
+	for (size_t i = 0; i < stack.count; i++)
+		free((char *)stack.sources[i].path);
 	free(stack.layers);
 	free(stack.sources);
 	return error;

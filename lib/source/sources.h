@@ -5,10 +5,22 @@
 #include "source/layers/merge.h"
 #include "source/kind/source_kind.h"
 
+/* What sources are laid over although it is no source: hard links of archives may lead to its files. */
+struct source_base {
+	/*
+	 * Makes a tree of the files that these paths lead to, each with its tree_detail.inode_number. What is not
+	 * there, and directories, are left out.
+	 */
+	errcode_t (*find)(void *context, const char *const *paths, size_t count, struct pool *pool, struct tree **ret,
+	                  struct problem *problem);
+	void *context;
+};
+
 /* How sources are laid over each other. */
 struct source_layering {
-	enum whiteout_form whiteouts; /* of directories and archives; the layers of OCI images have their own */
-	bool keeps_whiteouts;         /* as overlayfs has them, see source/layers/merge.h */
+	const struct source_base *base; /* NULL: nothing */
+	enum whiteout_form whiteouts;   /* of directories and archives; the layers of OCI images have their own */
+	enum whiteout_keeping keeping;  /* see source/layers/merge.h */
 };
 
 /*

@@ -47,3 +47,6 @@ static inline void cleanup_close_stream(FILE **stream)
 	})
 
 #define MUST_CHECK __attribute__((warn_unused_result))
+
+/* A parameter that a function has only because others of its type need it. */
+#define UNUSED __attribute__((unused))

@@ -13,10 +13,7 @@
 /* Without memory the message lacks its path or reason; the error is kept. */
 static void record(struct problem *problem, errcode_t error, const char *path, const char *action)
 {
-	problem->error = error;
-	problem->path = path ? strdup(path) : NULL;
-	problem->action = action;
-	problem->reason = NULL;
+	*problem = (struct problem){ .error = error, .path = path ? strdup(path) : NULL, .action = action };
 }
 
 errcode_t problem_set(struct problem *problem, errcode_t error, const char *path, const char *action)
@@ -108,18 +105,14 @@ char *problem_text(const struct problem *problem)
 
 errcode_t warnings_add(struct warnings *warnings, struct problem *first, uint64_t count)
 {
-	errcode_t error =
-		vector_reserve(&warnings->list, &warnings->capacity, warnings->count + 1, sizeof(*warnings->list));
-
-	if (error) {
-		problem_clear(first);
-		return error;
-	}
 	if (count > 1)
 		problem_add(first, " (and %" PRIu64 " more)", count - 1);
-	warnings->list[warnings->count] = (struct problem){ 0 };
-	problem_move(&warnings->list[warnings->count++], first);
-	return 0;
+	errcode_t error = vector_add(&warnings->list, &warnings->count, &warnings->capacity, first, sizeof(*first));
+
+	if (error)
+		problem_clear(first);
+	*first = (struct problem){ 0 };
+	return error;
 }
 
 void warnings_clear(struct warnings *warnings)

@@ -33,3 +33,15 @@ errcode_t vector_reserve(void *items, size_t *capacity, size_t needed, size_t it
 	*capacity = wanted;
 	return 0;
 }
+
+errcode_t vector_add(void *items, size_t *count, size_t *capacity, const void *item, size_t item_bytes)
+{
+	errcode_t error = vector_reserve(items, capacity, *count + 1, item_bytes);
+	char *first;
+
+	if (error)
+		return error;
+	memcpy(&first, items, sizeof(first));
+	memcpy(first + (*count)++ * item_bytes, item, item_bytes);
+	return 0;
+}

@@ -52,6 +52,7 @@ struct channel_state {
 	enum transaction_phase phase;
 	errcode_t why_over;    /* what the first refused or failed call returned */
 	errcode_t why_dropped; /* what closing returns if it dropped an unfinished step; 0: it did not */
+	time_t now;            /* fs->now at the last commit, which its block shows; 0: the clock's */
 	bool is_in_step;
 	bool has_lost_copy; /* one of several handles has been freed: the channel's app_data may be that one */
 	bool has_begun;     /* needs_recovery is on disk */

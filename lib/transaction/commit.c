@@ -126,7 +126,7 @@ static errcode_t write_log(struct channel_state *state, const struct commit_chan
 	if (error)
 		return error;
 	state->is_in_doubt = true;
-	error = journal_write_commit(journal, state->backing, changes->count);
+	error = journal_write_commit(journal, state->backing, changes->count, state->now);
 	/* The transaction is durable from here on, so only now may the old blocks be overwritten. */
 	return error ? error : flush(state);
 }

@@ -146,16 +146,17 @@ errcode_t journal_write_blocks(struct journal *journal, io_channel backing, stru
 	return error;
 }
 
-errcode_t journal_write_commit(struct journal *journal, io_channel backing, size_t count)
+errcode_t journal_write_commit(struct journal *journal, io_channel backing, size_t count, time_t seconds)
 {
 	SCOPE_FREE uint8_t *block = malloc(journal->format.block_bytes);
 	uint64_t logical = journal->super.first + journal_transaction_blocks(&journal->format, count) - 1;
 	uint64_t one = 1;
-	struct timespec now;
+	struct timespec now = { .tv_sec = seconds };
 
 	if (!block)
 		return ENOMEM;
-	clock_gettime(CLOCK_REALTIME, &now);
+	if (!seconds)
+		clock_gettime(CLOCK_REALTIME, &now);
 	journal_commit_write(&journal->format, journal->sequence, (uint64_t)now.tv_sec, (uint32_t)now.tv_nsec, block);
 	return io_channel_write_blk64(backing, layout_journal_block(journal->layout, logical, &one), 1, block);
 }

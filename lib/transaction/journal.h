@@ -2,6 +2,8 @@
 /* The log of a filesystem's own journal. It holds one transaction at a time, which always begins at its first block. */
 #pragma once
 
+#include <time.h>
+
 #include "transaction/held_blocks.h"
 #include "transaction/layout.h"
 #include "ondisk/journal_block.h"
@@ -41,5 +43,5 @@ MUST_CHECK errcode_t journal_write_empty(struct journal *journal, io_channel bac
 MUST_CHECK errcode_t journal_write_blocks(struct journal *journal, io_channel backing, struct held_block *const *blocks,
                                           size_t count);
 
-/* Writes the commit block. The caller has flushed, and flushes again. */
-MUST_CHECK errcode_t journal_write_commit(struct journal *journal, io_channel backing, size_t count);
+/* Writes the commit block, which shows that time (0: the present one). The caller has flushed, and flushes again. */
+MUST_CHECK errcode_t journal_write_commit(struct journal *journal, io_channel backing, size_t count, time_t seconds);

@@ -113,6 +113,7 @@ static errcode_t commit(ext2_filsys fs)
 		pthread_rwlock_unlock(&state->lock);
 		return EXT2MB_ET_CLAIMED;
 	}
+	state->now = fs->now;
 	error = flush_error ? flush_error : commit_held(state);
 	if (error)
 		channel_fail(state, error);
@@ -122,8 +123,8 @@ static errcode_t commit(ext2_filsys fs)
 }
 
 /*
- * Whether to commit before a step: held blocks, and freed ones that the step may write, would fill half of the
- * journal; or frees have not been reported.
+ * Whether to commit before a step: held blocks, what the allocator will write, and freed blocks that the step may
+ * write, would fill half of the journal; or frees have not been reported.
  */
 static bool is_due(ext2_filsys fs, const struct channel_state *state)
 {
@@ -131,7 +132,8 @@ static bool is_due(ext2_filsys fs, const struct channel_state *state)
 		return false;
 	if (!channel_hears_frees(state, fs))
 		return state->held.count || fs->flags & TRANSACTION_UNWRITTEN;
-	return commit_log_blocks(state) + state->freed_blocks > journal_room(&state->journal) / 2;
+	return commit_log_blocks(state) + state->freed_blocks + fs_state_sync_blocks(fs) >
+	       journal_room(&state->journal) / 2;
 }
 
 errcode_t ext2mb_transaction_begin(ext2_filsys fs)

@@ -39,12 +39,12 @@ struct contents {
 	errcode_t (*open)(void *state, uint32_t node, struct problem *problem);
 
 	/*
-	 * Reads exactly count bytes of that file, within its size; holes are zeros. ENODATA: the file has become
-	 * shorter.
+	 * Reads exactly count bytes of that file, within tree_stored_bytes(); holes are zeros. ENODATA: the file has
+	 * become shorter.
 	 */
 	errcode_t (*read_at)(void *state, void *bytes, size_t count, uint64_t offset_bytes);
 
-	/* Finds the range that begins at an offset within the file's size. */
+	/* Finds the range that begins at an offset within tree_stored_bytes(). */
 	void (*map)(const void *state, uint64_t from_bytes, struct content_range *range);
 
 	/* The caller does not read these bytes again: frees their memory. NULL: nothing to free. */
@@ -93,15 +93,15 @@ void content_reader_destroy(struct content_reader *reader);
 MUST_CHECK errcode_t content_reader_open(struct content_reader *reader, uint32_t node, struct problem *problem);
 
 /*
- * Reads exactly count bytes of that file from the offset, within its size; holes are zeros. ENODATA with a reason: the
- * file has become shorter. EBUSY: it is a directory now. The problem names the file.
+ * Reads exactly count bytes of that file from the offset, within tree_stored_bytes(); holes are zeros. ENODATA with a
+ * reason: the file has become shorter. EBUSY: it is a directory now. The problem names the file.
  */
 MUST_CHECK errcode_t content_reader_read(struct content_reader *reader, void *bytes, size_t count,
                                          uint64_t offset_bytes, struct problem *problem);
 
 /*
- * Returns the range that begins at an offset within the file's size. Its descriptor is valid until the reader opens its
- * next file.
+ * Returns the range that begins at an offset within tree_stored_bytes(). Its descriptor is valid until the reader opens
+ * its next file.
  */
 struct content_range content_reader_map(const struct content_reader *reader, uint64_t from_bytes);
 

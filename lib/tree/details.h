@@ -17,7 +17,8 @@ struct tree_time {
 struct tree_detail {
 	struct tree_time atime, ctime, crtime; /* access, inode change, creation */
 	uint32_t project;                      /* project id */
-	uint32_t inode_number;                 /* the inode number to keep, in the image being changed; 0: any */
+	uint32_t inode_number;                 /* the inode number to keep; 0: any. In the image being changed, or
+	                                          in a new one, since what encrypts the file depends on it */
 	uint32_t generation;                   /* i_generation of that inode */
 	const struct tree_verity *verity; /* regular files: in the tree's memory; NULL: not protected by fs-verity */
 	bool is_unloaded; /* a directory of that image whose entries have not been read: child_count is 0 */

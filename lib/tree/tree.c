@@ -68,8 +68,10 @@ char *path_from(const char *directory, const char *path)
 
 struct ascent tree_ascend(const void *tree, uint32_t number)
 {
-	const struct tree_node *node = &((const struct tree *)tree)->nodes[number];
+	const struct tree_node *nodes = ((const struct tree *)tree)->nodes, *node = &nodes[number];
 
+	if (nodes[node->parent].is_encrypted)
+		return (struct ascent){ ENCRYPTED_NAME_TEXT, sizeof(ENCRYPTED_NAME_TEXT) - 1, node->parent };
 	return (struct ascent){ node->name, node->name_bytes, node->parent };
 }
 

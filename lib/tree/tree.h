@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "support/arena.h"
@@ -32,6 +33,8 @@ struct tree_data_map {
 	struct tree_segment segments[]; /* ascending, never adjacent */
 };
 
+#define TREE_LABEL_XATTR "security.selinux" /* the label that SELinux gives to a file */
+
 struct tree_xattr {
 	const char *name; /* with its prefix ("user."), NUL-terminated */
 	const void *value;
@@ -43,6 +46,16 @@ struct tree_xattr_set {
 	uint32_t count;
 	uint32_t hash;
 	const struct tree_xattr *list; /* sorted by name */
+};
+
+/*
+ * Encrypted files of an origin are carried as they are stored, without their key: names, targets of symlinks and
+ * contents are ciphertext, and contents are whole blocks. They depend on these values.
+ */
+struct tree_encryption {
+	uint32_t block_bytes;      /* to which contents are filled up */
+	uint8_t filesystem_id[16]; /* the UUID, for files that are to keep their inode numbers (tree/details.h) */
+	uint8_t salt[16];          /* with which some tools make keys of passphrases */
 };
 
 /* The origin of nodes. The nodes of a merged tree may have several origins. */
@@ -58,6 +71,7 @@ struct tree_origin {
 	uint64_t zero_pieces, zero_ends;
 	bool knows_zeros;
 	bool is_host; /* the files are the host's own: the host is asked for their flags, too */
+	const struct tree_encryption *encryption; /* in the tree's memory; NULL: no file is encrypted */
 };
 
 #define TREE_ROOT 0u      /* the root directory's node */
@@ -79,9 +93,19 @@ struct tree_node {
 	bool has_lost_acl : 1;   /* the source has an NFSv4 ACL, which ext4 cannot store */
 	bool has_lost_xattr : 1; /* the source has an xattr that tree_xattr_is_kept() refuses */
 	bool is_casefolded : 1;  /* a directory whose names the source compares without case */
-	uint16_t mode;           /* type and permissions, S_IF* */
-	uint32_t parent;         /* the root's parent is the root */
-	uint32_t first_child;    /* directories: children are nodes first_child .. first_child+child_count-1 */
+	/*
+	 * What the file holds is ciphertext, see struct tree_encryption; also the names in a directory. A directory
+	 * that is casefolded, too, has TREE_STORED_HASH_BYTES of its own after the NUL of each name in it.
+	 */
+	bool is_encrypted : 1;
+	/*
+	 * A tree that is laid over something else, which is not in it (source/layers/merge.h): a directory that hides
+	 * all that lies in it there; of another node, see tree_node_is_whiteout().
+	 */
+	bool is_opaque : 1;
+	uint16_t mode;        /* type and permissions, S_IF* */
+	uint32_t parent;      /* the root's parent is the root */
+	uint32_t first_child; /* directories: children are nodes first_child .. first_child+child_count-1 */
 	uint32_t child_count;
 	uint32_t link_to; /* a hard link: the first node of the same file; any other node: itself */
 	/*
@@ -128,10 +152,34 @@ void tree_destroy(struct tree *tree);
 MUST_CHECK errcode_t tree_add_origin(struct tree *tree, const struct contents *contents, void *data, const char *path,
                                      uint32_t *number);
 
+#define TREE_STORED_HASH_BYTES 8
+
+/* The hashes of a node's name, as they are stored; its directory is encrypted and casefolded. */
+static inline const void *tree_stored_hashes(const struct tree_node *node)
+{
+	return node->name + node->name_bytes + 1;
+}
+
+/* How many bytes of a regular file its origin has: its size, but of an encrypted one whole blocks. */
+static inline uint64_t tree_stored_bytes(const struct tree *tree, const struct tree_node *node)
+{
+	const struct tree_encryption *encryption = tree->origins[node->origin].encryption;
+
+	return node->is_encrypted && encryption ?
+	               (node->size_bytes + encryption->block_bytes - 1) & ~(uint64_t)(encryption->block_bytes - 1) :
+	               node->size_bytes;
+}
+
 /* The id of a regular file's contents, which only its origin interprets. */
 static inline uint64_t tree_contents(const struct tree_node *node)
 {
 	return node->is_sparse ? node->data_map->contents : node->contents;
+}
+
+/* It is not a file, but removes what has its name in what the tree is laid over; a device without number. */
+static inline bool tree_node_is_whiteout(const struct tree_node *node)
+{
+	return node->is_opaque && (node->mode & S_IFMT) != S_IFDIR;
 }
 
 static inline bool tree_node_is_link(const struct tree *tree, uint32_t node)
@@ -197,7 +245,10 @@ typedef struct ascent (*ascend_step)(const void *tree, uint32_t directory);
  */
 char *path_text(const char *root_path, ascend_step step, const void *tree, uint32_t number, const char *name);
 
-/* One step up from a node of a struct tree. */
+/* Messages show this for each name that is encrypted. */
+#define ENCRYPTED_NAME_TEXT "(encrypted)"
+
+/* One step up from a node of a struct tree. Encrypted names are ENCRYPTED_NAME_TEXT. */
 struct ascent tree_ascend(const void *tree, uint32_t node);
 
 /*

@@ -2,7 +2,8 @@
 /*
  * Single blocks of the disk: a journal's superblock, a block of the orphan file, a node of an extent tree, a
  * block of a directory, an inode with its xattrs, which may go on as a block of them. The first byte says which; the
- * bytes are copied to where nothing follows them.
+ * bytes are copied to where nothing follows them. Bytes from 240 on: a quota file, or an inode's i_block and the blocks
+ * of its map, which are also changed.
  */
 #include "fuzz.h"
 
@@ -11,9 +12,11 @@
 #include <string.h>
 
 #include "ondisk/journal_block.h"
-#include "ondisk/inode.h"
+#include "ondisk/inode_change.h"
+#include "ondisk/map_cut.h"
 #include "ondisk/orphan_block.h"
 #include "ondisk/posix_acl.h"
+#include "ondisk/quota_tree.h"
 #include "ondisk/views.h"
 #include "ondisk/xattr_read.h"
 
@@ -132,6 +135,11 @@ static void check_decoded(const struct ondisk_format *format, const uint8_t *byt
 	inode_decode(format, bytes, &inode);
 	FUZZ_CHECK(inode.extra_isize <= format->inode_bytes - 128);
 	FUZZ_CHECK(inode.value.mtime.nanoseconds < 1000000000 && inode.value.crtime.nanoseconds < 1000000000);
+	SCOPE_FREE uint8_t *again = malloc(format->inode_bytes);
+
+	FUZZ_CHECK(again);
+	memcpy(again, bytes, format->inode_bytes);
+	FUZZ_CHECK(!inode_change(format, 12, &inode, again) && !memcmp(again, bytes, format->inode_bytes));
 	inode_root_read_device(inode.value.root, &major, &minor);
 	FUZZ_CHECK(major <= INODE_MAX_MAJOR && minor <= INODE_MAX_MINOR);
 	(void)!inode_checksum_fits(format, 12, bytes);
@@ -159,12 +167,136 @@ static void read_inode(const uint8_t *block)
 		read_directory(rest, count);
 }
 
+/* --- what is changed ------------------------------------------------------------------------------------------------
+ */
+
+#define MOST_BLOCKS 64
+
+/* Blocks in memory; those that the input does not have are zeros. */
+static struct memory {
+	struct quota_blocks quota;
+	struct block_access access;
+	uint8_t bytes[MOST_BLOCKS][BLOCK_BYTES];
+} memory;
+
+static errcode_t read_quota(struct quota_blocks *blocks, uint32_t number, void *bytes)
+{
+	FUZZ_CHECK(number < blocks->count);
+	memcpy(bytes, memory.bytes[number], BLOCK_BYTES);
+	return 0;
+}
+
+static errcode_t write_quota(struct quota_blocks *blocks, uint32_t number, const void *bytes)
+{
+	FUZZ_CHECK(number < blocks->count);
+	memcpy(memory.bytes[number], bytes, BLOCK_BYTES);
+	return 0;
+}
+
+static errcode_t append_quota(struct quota_blocks *blocks)
+{
+	if (blocks->count == MOST_BLOCKS)
+		return ENOSPC;
+	memset(memory.bytes[blocks->count++], 0, BLOCK_BYTES);
+	return 0;
+}
+
+/* An owner's usage changes by what it was told to, unless the file is damaged. */
+static void change_quota(uint32_t id, int64_t inodes)
+{
+	struct quota_entry before, after;
+	struct quota_tree tree;
+
+	if (quota_tree_open(&tree, QUOTA_OF_USERS, &memory.quota) || quota_tree_find(&tree, id, &before))
+		return;
+	if (quota_tree_change(&tree, id, inodes, 4 * inodes) || quota_tree_close(&tree))
+		return;
+	if (quota_tree_open(&tree, QUOTA_OF_USERS, &memory.quota) || quota_tree_find(&tree, id, &after))
+		return;
+	FUZZ_CHECK(inodes > 0 ? after.inodes >= before.inodes : after.inodes <= before.inodes);
+}
+
+static void copy_blocks(const uint8_t *bytes, size_t count)
+{
+	memset(memory.bytes, 0, sizeof(memory.bytes));
+	memcpy(memory.bytes, bytes, count < sizeof(memory.bytes) ? count : sizeof(memory.bytes));
+}
+
+static void change_quotas(const uint8_t *bytes, size_t count)
+{
+	static const uint32_t ids[] = { 0, 7, 8, 0x01020304, UINT32_MAX };
+
+	copy_blocks(bytes, count);
+	memory.quota = (struct quota_blocks){ (uint32_t)(count / BLOCK_BYTES), read_quota, write_quota, append_quota };
+	if (memory.quota.count > MOST_BLOCKS / 2)
+		memory.quota.count = MOST_BLOCKS / 2;
+	for (size_t n = 0; n < sizeof(ids) / sizeof(*ids); n++)
+		change_quota(ids[n], 5);
+	for (size_t n = 0; n < sizeof(ids) / sizeof(*ids); n++)
+		change_quota(ids[n], INT64_MIN / 4);
+}
+
+static errcode_t read_map(struct block_access *access, uint64_t block, void *bytes)
+{
+	FUZZ_CHECK(block > 0 && block < access->end_block);
+	memcpy(bytes, memory.bytes[block], BLOCK_BYTES);
+	return 0;
+}
+
+static errcode_t write_map(struct block_access *access, uint64_t block, const void *bytes)
+{
+	FUZZ_CHECK(block > 0 && block < access->end_block);
+	memcpy(memory.bytes[block], bytes, BLOCK_BYTES);
+	return 0;
+}
+
+static bool is_first(struct block_access *access, uint64_t block, uint64_t count)
+{
+	(void)access, (void)count;
+	return block == 0;
+}
+
+/* Block 0 begins with i_block. What can be collected can be cut off, and then the rest can be collected. */
+static void cut_map(const uint8_t *bytes, size_t count, bool has_extents, uint64_t first)
+{
+	static const struct ondisk_format format = { .block_bytes = BLOCK_BYTES, .block_bits = 10 };
+	struct inode_decoded inode = { .value = { .mode = 0100644, .blocks = 99 } };
+	struct block_list all = { 0 }, freed = { 0 }, rest = { 0 };
+
+	copy_blocks(bytes, count);
+	memory.access = (struct block_access){
+		.format = &format,
+		.end_block = MOST_BLOCKS,
+		.read = read_map,
+		.write = write_map,
+		.is_metadata = is_first,
+	};
+	memcpy(inode.value.root, memory.bytes[0], INODE_ROOT_BYTES);
+	inode.value.flags = has_extents ? EXT4_EXTENTS_FL : 0;
+	if (!map_collect(&memory.access, 12, &inode, &all)) {
+		FUZZ_CHECK(!map_cut(&memory.access, 12, &inode, first, &freed));
+		FUZZ_CHECK(!map_collect(&memory.access, 12, &inode, &rest));
+		FUZZ_CHECK(freed.blocks + rest.blocks == all.blocks);
+	}
+	block_list_free(&all);
+	block_list_free(&freed);
+	block_list_free(&rest);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
 	static const struct ondisk_format checked = { .block_bytes = BLOCK_BYTES, .block_bits = 10, .checksums = true };
 
 	if (!count)
 		return 0;
+	if (bytes[0] >= 248) {
+		change_quotas(bytes + 1, count - 1);
+		return 0;
+	}
+	if (bytes[0] >= 240) {
+		cut_map(bytes + 1, count - 1, bytes[0] & 1, bytes[0] & 6 ? (bytes[0] & 6) * 3 : 0);
+		return 0;
+	}
 	size_t block_bytes = count - 1 < BLOCK_BYTES ? count - 1 : BLOCK_BYTES;
 	SCOPE_FREE uint8_t *whole = calloc(1, BLOCK_BYTES);
 	SCOPE_FREE uint8_t *exact = malloc(block_bytes ? block_bytes : 1);

@@ -159,9 +159,9 @@ size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t count, size_t most, unsign
 static void check_report(const struct report *report)
 {
 	FUZZ_CHECK(report->free.sizes.sum <= report->filesystem.blocks);
-	FUZZ_CHECK(report->files.regular.runs <= report->files.regular.records);
-	FUZZ_CHECK(report->files.regular.records <= report->files.regular.blocks);
-	FUZZ_CHECK(report->files.extent_blocks.count == report->files.regular.extents);
+	FUZZ_CHECK(report->files.regular.counts.runs <= report->files.regular.counts.records);
+	FUZZ_CHECK(report->files.regular.counts.records <= report->files.regular.counts.blocks);
+	FUZZ_CHECK(report->files.extent_blocks.count == report->files.regular.counts.extents);
 	FUZZ_CHECK(report->worst.count <= report->worst.limit);
 }
 
@@ -175,9 +175,9 @@ static void print_one(const struct report *report, unsigned int number)
 
 	unsigned int forms = 0;
 
-	while (form_get(forms))
+	while (report_forms[forms].name)
 		forms++;
-	const struct report_form *form = form_get(number % forms);
+	const struct report_form *form = &report_forms[number % forms];
 
 	FUZZ_CHECK(stream);
 	FUZZ_CHECK(!form->print || form->print(report, &parts, stream) == 0);

@@ -4,6 +4,8 @@
 #
 #	judge.py bytes IMAGE SOURCE PATH [OPTION...]
 #		the hashes and the descriptor of one file, block by block; the options are those of `fsverity digest`
+#	judge.py damage SEED COUNT E2POPULATE IMAGE PATH...
+#		images with damaged descriptors of these files
 #	judge.py trees SEED COUNT E2POPULATE MAKE_TREE
 #		random trees with a third of their files protected, from directories, archives and images
 import collections
@@ -102,14 +104,16 @@ def judge_tree(number, chance, e2populate, make_tree):
     source, image = "random", "random.img"
     run("rm", "-rf", source)
     run(make_tree, source, f"--seed={number}", "--files=60", "--xattr-bytes=500", "--longest-link=1000")
-    files = sorted(regular_files(source))
+    # Some are 4 GiB of holes, which fsverity(1) reads one by one.
+    files = sorted(path for path in regular_files(source)
+                   if os.path.getsize(os.path.join(os.fsencode(source), path)) < 64 << 20)
     chosen = [path for path in files if chance.random() < 1 / 3] or files[:1]
     options = [f"--hash-alg={chance.choice(['sha256', 'sha512'])}"]
     if chance.random() < 0.5:
         options.append("--salt=" + chance.randbytes(chance.randrange(1, 33)).hex())
     given = ["--verity-" + option[2:] for option in options]
     given += [b"--verity=" + escaped(path) for path in chosen]
-    run("tar", "-cf", "random.tar", "--numeric-owner", "--xattrs", "--sort=name", "-C", source, ".")
+    run("tar", "-cSf", "random.tar", "--numeric-owner", "--xattrs", "--sort=name", "-C", source, ".")
     for block_bytes in 1024, 4096:
         wanted = digests_of(source, chosen, block_bytes, options)
         base = [e2populate, "-q", "--report=json", "--verify", "-b", str(block_bytes)]
@@ -135,4 +139,26 @@ def judge_trees(seed, count, e2populate, make_tree):
     print("random trees: all digests are fsverity(1)'s" if files >= int(count) else f"only {files} files")
 
 
-{"bytes": judge_bytes, "trees": judge_trees}[sys.argv[1]](*sys.argv[2:])
+def judge_damage(seed, count, e2populate, image, *paths):
+    """Whatever is where a descriptor was, the image is read or refused, or the file is copied without."""
+    chance = random.Random(int(seed))
+    block_bytes = block_bytes_of(image)
+    ends = [max(extents_of(image, path)) for path in paths]
+    for _ in range(int(count)):
+        run("cp", image, "damaged.img")
+        with open("damaged.img", "r+b") as file:
+            for _, physical, blocks, _ in ends:
+                last = (physical + blocks) * block_bytes
+                # The size, or the descriptor, which begins the last block.
+                at = last - 4 if chance.random() < 0.4 else last - block_bytes + chance.randrange(300)
+                file.seek(at)
+                file.write(chance.choice([chance.randbytes(chance.randrange(1, 5)), b"\xff\xff\xff\xff", b"\0\x01\0\0"]))
+        status = subprocess.run([e2populate, "-q", "-d", "damaged.img", "out.img"], stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL).returncode
+        if status not in (0, 1):
+            print(f"exit status {status}")
+            os.rename("damaged.img", "wrong.img")
+    print("damaged descriptors: no crash")
+
+
+{"bytes": judge_bytes, "damage": judge_damage, "trees": judge_trees}[sys.argv[1]](*sys.argv[2:])

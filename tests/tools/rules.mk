@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 test_tools := \
+	change_tree \
 	compare_trees \
 	differing_blocks \
+	drop_files \
+	encryption \
 	exercise_mount \
 	freed_data \
 	journal_again \
@@ -16,6 +19,7 @@ test_tools := \
 	split_tree \
 	synced_files \
 	transaction_crash \
+	update_crash \
 	use_allocator \
 	without_calls
 # Built if there is libfuse3.
@@ -25,12 +29,13 @@ test_tools += \
 endif
 
 # Further files of some.
-test_tool_parts := compare_contents crash_judge exercise_model make_tree_metadata recorded_disk transaction_work
+test_tool_parts := compare_contents crash_judge crash_points exercise_model file_digests make_tree_metadata recorded_disk transaction_work
 tests/tools/compare_trees: tests/tools/compare_contents.o
 tests/tools/exercise_mount tests/tools/synced_files: tests/tools/exercise_model.o
-tests/tools/freed_data: tests/tools/crash_judge.o tests/tools/recorded_disk.o
+tests/tools/drop_files tests/tools/freed_data: tests/tools/crash_judge.o tests/tools/recorded_disk.o
 tests/tools/make_tree: tests/tools/make_tree_metadata.o
-tests/tools/transaction_crash: tests/tools/crash_judge.o tests/tools/recorded_disk.o tests/tools/transaction_work.o
+tests/tools/transaction_crash: tests/tools/crash_judge.o tests/tools/crash_points.o tests/tools/recorded_disk.o tests/tools/transaction_work.o
+tests/tools/update_crash: tests/tools/crash_judge.o tests/tools/crash_points.o tests/tools/file_digests.o tests/tools/recorded_disk.o
 
 # Libraries that are preloaded into what is tested.
 preloaded := \

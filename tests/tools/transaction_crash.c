@@ -19,13 +19,13 @@
 #include <ext2fs/ext2mb.h>
 
 #include "crash_judge.h"
+#include "crash_points.h"
 #include "transaction/channel.h"
 #include "transaction/commit.h"
 #include "recorded_disk.h"
 #include "support/cleanup.h"
 #include "transaction_work.h"
 
-#define SECTOR_BYTES 512
 #define CHANGES 6 /* of a transaction */
 
 struct options {
@@ -37,8 +37,7 @@ struct options {
 struct run {
 	const struct options *options;
 	struct crash_judge judge;
-	uint8_t *base, *disk; /* whole disks: before the first transaction, and at a crash */
-	uint64_t bytes;
+	struct crash_disk disk;
 	struct crash_state *states; /* after so many commits */
 	unsigned long failures;
 };
@@ -166,7 +165,7 @@ static void compare_with_stock(struct run *run)
 		errx(2, "out of memory");
 	SCOPE_FCLOSE FILE *file = fopen(path, "w");
 
-	if (!file || fwrite(run->base, 1, run->bytes, file) != run->bytes || fflush(file))
+	if (!file || fwrite(run->disk.base, 1, run->disk.size, file) != run->disk.size || fflush(file))
 		err(2, "%s", path);
 	do_work(run, path, unix_io_manager, stock);
 	for (unsigned long index = 0; index <= run->options->transactions; index++) {
@@ -179,78 +178,10 @@ static void compare_with_stock(struct run *run)
 	}
 }
 
-static void apply(struct run *run, const struct disk_event *event)
-{
-	memcpy(run->disk + event->offset, event->data, event->bytes);
-}
-
-/* Only some of its sectors; those of the primary superblock, whose checksum cannot survive that, together. */
-static void apply_torn(struct run *run, const struct disk_event *event, struct random *random)
-{
-	bool has_super = random_below(random, 2);
-
-	for (uint64_t at = 0; at < event->bytes; at += SECTOR_BYTES) {
-		uint64_t offset = event->offset + at;
-		bool is_super =
-			offset >= SUPERBLOCK_OFFSET_BYTES && offset < SUPERBLOCK_OFFSET_BYTES + SUPERBLOCK_BYTES;
-		bool is_there = random_below(random, 2);
-
-		if (is_super ? has_super : is_there)
-			memcpy(run->disk + offset, event->data + at, SECTOR_BYTES);
-	}
-}
-
-enum loss { LOSS_NONE, LOSS_DROPPED, LOSS_TORN, LOSS_REORDERED, LOSSES };
-static const char *const loss_names[LOSSES] = { "whole", "with writes dropped", "torn", "reordered" };
-
-/* A part of what is between the last flush and the crash. */
-static void apply_unflushed(struct run *run, size_t from, size_t to, enum loss loss, struct random *random)
-{
-	size_t count = 0;
-	SCOPE_FREE size_t *order = calloc(to - from + 1, sizeof(*order));
-
-	for (size_t index = from; index < to; index++)
-		if (recorded_disk.events[index].kind == DISK_WRITE)
-			order[count++] = index;
-	for (size_t index = count; loss == LOSS_REORDERED && index > 1; index--) {
-		size_t other = random_below(random, index), kept = order[index - 1];
-
-		order[index - 1] = order[other];
-		order[other] = kept;
-	}
-	for (size_t index = 0; index < count; index++) {
-		const struct disk_event *event = &recorded_disk.events[order[index]];
-
-		if (loss == LOSS_TORN)
-			apply_torn(run, event, random);
-		else if (loss == LOSS_NONE || random_below(random, 2))
-			apply(run, event);
-	}
-}
-
-/* How many commits had returned when only events before `end` had happened. */
-static unsigned long make_disk(struct run *run, size_t end, enum loss loss, struct random *random)
-{
-	unsigned long commits = 0;
-	size_t flushed = 0;
-
-	memcpy(run->disk, run->base, run->bytes);
-	for (size_t index = 0; index < end; index++) {
-		commits += recorded_disk.events[index].kind == DISK_COMMITTED;
-		if (recorded_disk.events[index].kind == DISK_FLUSH)
-			flushed = index;
-	}
-	for (size_t index = 0; index < flushed; index++)
-		if (recorded_disk.events[index].kind == DISK_WRITE)
-			apply(run, &recorded_disk.events[index]);
-	apply_unflushed(run, flushed, end, loss, random);
-	return commits;
-}
-
 /* NULL, or what is wrong. */
 static const char *judge_disk(struct run *run, unsigned long commits, bool by_all)
 {
-	const char *problem = crash_judge_replay(&run->judge, run->disk);
+	const char *problem = crash_judge_replay(&run->judge, run->disk.bytes);
 	bool is_before = crash_judge_shows(&run->judge, &run->states[commits]);
 	bool is_after =
 		commits < run->options->transactions && crash_judge_shows(&run->judge, &run->states[commits + 1]);
@@ -258,26 +189,10 @@ static const char *judge_disk(struct run *run, unsigned long commits, bool by_al
 	if (!problem && !is_before && !is_after)
 		problem = "it is between two states";
 	if (!problem && by_all)
-		problem = crash_judge_kernel(&run->judge, run->disk);
+		problem = crash_judge_kernel(&run->judge, run->disk.bytes);
 	if (!problem && by_all)
-		problem = crash_judge_debugfs(&run->judge, run->disk);
+		problem = crash_judge_debugfs(&run->judge, run->disk.bytes);
 	return problem;
-}
-
-/* Anywhere, or just before a flush, where most is at stake: a commit has few flushes and many writes. */
-static size_t some_moment(struct random *random)
-{
-	size_t flushes = 0;
-
-	for (size_t index = 0; index < recorded_disk.count; index++)
-		flushes += recorded_disk.events[index].kind == DISK_FLUSH;
-	if (!flushes || random_below(random, 2))
-		return random_below(random, recorded_disk.count + 1);
-	uint64_t wanted = random_below(random, flushes);
-
-	for (size_t index = 0;; index++)
-		if (recorded_disk.events[index].kind == DISK_FLUSH && !wanted--)
-			return index;
 }
 
 static void crash(struct run *run)
@@ -286,16 +201,14 @@ static void crash(struct run *run)
 	struct random random = { options->seed + 1 };
 
 	for (unsigned long point = 0; point < options->points; point++) {
-		size_t end = some_moment(&random);
-		enum loss loss = random_below(&random, LOSSES);
-		unsigned long commits = make_disk(run, end, loss, &random);
-		const char *problem = judge_disk(run, commits, options->every && point % options->every == 0);
+		struct crash_point where = crash_disk_make(&run->disk, &random);
+		const char *problem = judge_disk(run, where.commits, options->every && point % options->every == 0);
 
 		if (!problem)
 			continue;
 		if (!run->failures++)
-			printf("point %lu, %zu of %zu events, %lu commits, %s: %s\n", point, end, recorded_disk.count,
-			       commits, loss_names[loss], problem);
+			printf("point %lu, %zu of %zu events, %lu commits, %s: %s\n", point, where.end,
+			       recorded_disk.count, where.commits, where.loss, problem);
 		/* A twin has been found. */
 		if (options->twin)
 			return;
@@ -419,12 +332,12 @@ int main(int argc, char **argv)
 	run.options = &options;
 	initialize_ext2_error_table();
 	initialize_e2mb_error_table();
-	run.base = recorded_disk_read(options.image, &run.bytes);
-	run.disk = malloc(run.bytes);
+	run.disk.base = recorded_disk_read(options.image, &run.disk.size);
+	run.disk.bytes = malloc(run.disk.size);
 	run.states = calloc(options.transactions + 1, sizeof(*run.states));
-	if (!run.disk || !run.states || asprintf(&path, "%s.crash", options.image) < 0)
+	if (!run.disk.bytes || !run.states || asprintf(&path, "%s.crash", options.image) < 0)
 		errx(2, "out of memory");
-	crash_judge_init(&run.judge, path, run.base, run.bytes);
+	crash_judge_init(&run.judge, path, run.disk.base, run.disk.size);
 	record_work(&run);
 	compare_with_stock(&run);
 	crash(&run);

@@ -186,9 +186,7 @@ void mb_check(struct ext2mb *mb)
 
 static uint32_t choice_of(const char *name)
 {
-	const struct choice *choice;
-
-	for (unsigned int index = 0; (choice = choice_get(index)); index++)
+	for (const struct choice *choice = all_choices; choice->name; choice++)
 		if (!strcmp(choice->name, name))
 			return choice->choice;
 	ck_abort_msg("TEST_POLICY: no choice %s", name);

@@ -20,6 +20,7 @@ unit_tests := \
 	directory \
 	directory_editor \
 	directory_editor_edges \
+	directory_hashes \
 	directory_image \
 	directory_share \
 	directory_source \
@@ -27,6 +28,7 @@ unit_tests := \
 	dirty_blocks \
 	discard \
 	disk_time \
+	dm_verity \
 	exclude \
 	ext2mb \
 	ext2mb_aged \
@@ -67,6 +69,7 @@ unit_tests := \
 	large_directory \
 	layout \
 	lock \
+	map_cut \
 	map_walk \
 	merge \
 	metadata \
@@ -92,6 +95,7 @@ unit_tests := \
 	processors \
 	progress \
 	quota_file \
+	quota_tree \
 	replay_maps \
 	request_locks \
 	result \
@@ -106,12 +110,14 @@ unit_tests := \
 	time_left \
 	trace \
 	transaction \
+	transaction_allocator \
 	transaction_data \
 	transaction_disk \
 	transaction_refused \
 	tree \
 	units \
 	unpack \
+	update \
 	vector \
 	verdict \
 	views \

@@ -135,10 +135,10 @@ static void damage_image(struct random *random)
 static void check_report(const struct report *report)
 {
 	ck_assert_uint_le(report->free.sizes.sum, report->filesystem.blocks);
-	ck_assert_uint_le(report->files.regular.extents, report->files.regular.records);
-	ck_assert_uint_le(report->files.regular.runs, report->files.regular.records);
-	ck_assert_uint_le(report->files.regular.records, report->files.regular.blocks);
-	ck_assert_uint_eq(report->files.extent_blocks.count, report->files.regular.extents);
+	ck_assert_uint_le(report->files.regular.counts.extents, report->files.regular.counts.records);
+	ck_assert_uint_le(report->files.regular.counts.runs, report->files.regular.counts.records);
+	ck_assert_uint_le(report->files.regular.counts.records, report->files.regular.counts.blocks);
+	ck_assert_uint_eq(report->files.extent_blocks.count, report->files.regular.counts.extents);
 	ck_assert_uint_eq(report->files.extents_per_file.count, report->files.regular.files);
 }
 
@@ -172,9 +172,9 @@ static char *report_of(unsigned int threads)
 	check_report(report);
 	FILE *stream = open_memstream(&text, &text_bytes);
 
-	for (unsigned int form = 0; form_get(form); form++)
-		if (form_get(form)->print)
-			ck_assert_int_eq(form_get(form)->print(report, &parts, stream), 0);
+	for (const struct report_form *form = report_forms; form->name; form++)
+		if (form->print)
+			ck_assert_int_eq(form->print(report, &parts, stream), 0);
 	ck_assert_int_eq(form_html(report, report, &parts, stream), 0);
 	rewind(stream);
 	ck_assert_int_eq(form_json(report, &parts, stream), 0);

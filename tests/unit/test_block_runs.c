@@ -17,13 +17,16 @@ static struct tree_data_map *make_map(uint32_t count, const struct tree_segment 
 	return map;
 }
 
-static void expect_runs(const struct ondisk_format *format, const struct tree_node *node, uint32_t count,
-                        const uint32_t (*expected)[2])
+/* With blocks [start, end) after the data. */
+static void expect_added(const struct ondisk_format *format, const struct tree_node *node, uint64_t start, uint64_t end,
+                         uint32_t count, const uint32_t (*expected)[2])
 {
 	struct block_runs runs;
 	uint32_t logical, blocks;
 
 	block_runs_start(&runs, format, node);
+	runs.added_start = start;
+	runs.added_end = end;
 	for (uint32_t run = 0; run < count; run++) {
 		ck_assert(block_runs_next(&runs, &logical, &blocks));
 		ck_assert_uint_eq(logical, expected[run][0]);
@@ -31,6 +34,12 @@ static void expect_runs(const struct ondisk_format *format, const struct tree_no
 	}
 	ck_assert(!block_runs_next(&runs, &logical, &blocks));
 	ck_assert(!block_runs_next(&runs, &logical, &blocks));
+}
+
+static void expect_runs(const struct ondisk_format *format, const struct tree_node *node, uint32_t count,
+                        const uint32_t (*expected)[2])
+{
+	expect_added(format, node, 0, 0, count, expected);
 }
 
 START_TEST(dense_file_is_one_run)
@@ -85,6 +94,26 @@ START_TEST(a_cluster_is_cut_at_the_end_of_the_file)
 }
 END_TEST
 
+/* The blocks of fs-verity, which end with a block, not with a cluster. */
+START_TEST(what_protects_a_file_comes_after_its_data)
+{
+	const struct tree_segment segments[] = { { 0, 10 }, { 200000, 10 } };
+	struct tree_data_map *map = make_map(2, segments);
+	struct tree_node empty = { .size_bytes = 0 }, small = { .size_bytes = 5000 }, exact = { .size_bytes = 65536 };
+	struct tree_node sparse = { .size_bytes = 200010, .is_sparse = true, .data_map = map };
+
+	expect_added(&plain, &empty, 0, 1, 1, (const uint32_t[][2]){ { 0, 1 } });
+	expect_added(&plain, &small, 16, 18, 2, (const uint32_t[][2]){ { 0, 2 }, { 16, 2 } });
+	expect_added(&plain, &exact, 16, 18, 1, (const uint32_t[][2]){ { 0, 18 } });
+	expect_added(&plain, &sparse, 64, 66, 3, (const uint32_t[][2]){ { 0, 1 }, { 48, 1 }, { 64, 2 } });
+	/* In the cluster in which the data end, or in a later one. */
+	expect_added(&clustered, &small, 0, 18, 1, (const uint32_t[][2]){ { 0, 18 } });
+	expect_added(&clustered, &small, 16, 18, 2, (const uint32_t[][2]){ { 0, 2 }, { 16, 2 } });
+	expect_added(&clustered, &sparse, 48, 66, 2, (const uint32_t[][2]){ { 0, 16 }, { 48, 18 } });
+	free(map);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("block_runs");
@@ -94,6 +123,7 @@ int main(void)
 	tcase_add_test(tests, empty_file_has_none);
 	tcase_add_test(tests, segments_are_rounded_out_and_joined);
 	tcase_add_test(tests, a_cluster_is_cut_at_the_end_of_the_file);
+	tcase_add_test(tests, what_protects_a_file_comes_after_its_data);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);
 }

@@ -48,6 +48,7 @@ END_TEST
 START_TEST(each_has_its_own)
 {
 	struct tree *tree = text_tree("origin", "f1 a\nf2 b\nf3 c\n");
+	static const struct tree_verity verity;
 	static const struct tree_detail details[] = {
 		{ .atime = { -1, 999999999, true } },
 		{ .ctime.is_known = true },
@@ -55,6 +56,7 @@ START_TEST(each_has_its_own)
 		{ .project = UINT32_MAX - 1 },
 		{ .inode_number = 11 },
 		{ .generation = 3 },
+		{ .verity = &verity },
 		{ .is_unloaded = true },
 	};
 	const size_t count = sizeof(details) / sizeof(*details);

@@ -16,8 +16,8 @@ static struct file_layout layout_of(const struct map_record *records, size_t cou
 	for (size_t n = 0; n < count; n++)
 		layout_add(&layout, &records[n], FAR, &sizes);
 	layout_end(&layout, &sizes);
-	ck_assert_uint_eq(sizes.count, layout.extents);
-	ck_assert_uint_eq(sizes.sum, layout.blocks);
+	ck_assert_uint_eq(sizes.count, layout.counts.extents);
+	ck_assert_uint_eq(sizes.sum, layout.counts.blocks);
 	return layout;
 }
 
@@ -30,14 +30,14 @@ START_TEST(neighbours_are_one_extent)
 	struct file_layout layout =
 		LAYOUT({ 0, 100, 10, false }, { 10, 110, 5, true }, { 15, 115, 1, false }, { 16, 116, 1, false });
 
-	ck_assert_uint_eq(layout.blocks, 17);
-	ck_assert_uint_eq(layout.records, 4);
-	ck_assert_uint_eq(layout.extents, 1);
-	ck_assert_uint_eq(layout.runs, 3);
-	ck_assert_uint_eq(layout.holes, 0);
-	ck_assert_uint_eq(layout.unwritten_blocks, 5);
-	ck_assert_uint_eq(layout.unwritten_records, 1);
-	ck_assert_uint_eq(layout.seeks.jumps, 0);
+	ck_assert_uint_eq(layout.counts.blocks, 17);
+	ck_assert_uint_eq(layout.counts.records, 4);
+	ck_assert_uint_eq(layout.counts.extents, 1);
+	ck_assert_uint_eq(layout.counts.runs, 3);
+	ck_assert_uint_eq(layout.counts.holes, 0);
+	ck_assert_uint_eq(layout.counts.unwritten_blocks, 5);
+	ck_assert_uint_eq(layout.counts.unwritten_records, 1);
+	ck_assert_uint_eq(layout.counts.seeks.jumps, 0);
 	ck_assert_uint_eq(sizes.maximum, 17);
 }
 END_TEST
@@ -48,10 +48,10 @@ START_TEST(holes_may_or_may_not_end_extents)
 	struct file_layout layout =
 		LAYOUT({ 2, 100, 2, false }, { 10, 108, 2, false }, { 20, 110, 2, false }, { 30, 150, 2, false });
 
-	ck_assert_uint_eq(layout.extents, 2);
-	ck_assert_uint_eq(layout.runs, 4);
-	ck_assert_uint_eq(layout.holes, 4);
-	ck_assert_uint_eq(layout.seeks.jumps, 2);
+	ck_assert_uint_eq(layout.counts.extents, 2);
+	ck_assert_uint_eq(layout.counts.runs, 4);
+	ck_assert_uint_eq(layout.counts.holes, 4);
+	ck_assert_uint_eq(layout.counts.seeks.jumps, 2);
 }
 END_TEST
 
@@ -60,10 +60,10 @@ START_TEST(jumps_have_length_and_direction)
 	struct file_layout layout = LAYOUT({ 0, 5000, 10, false }, { 10, 5020, 10, false }, { 20, 100, 10, false },
 	                                   { 30, 1110, 1, false }, { 31, 2112, 1, false }, { 32, 2000, 1, false });
 
-	ck_assert_uint_eq(layout.extents, 6);
-	ck_assert_uint_eq(layout.seeks.jumps, 5);
-	ck_assert_uint_eq(layout.seeks.far, 2); /* exactly FAR is not */
-	ck_assert_uint_eq(layout.seeks.backward, 2);
+	ck_assert_uint_eq(layout.counts.extents, 6);
+	ck_assert_uint_eq(layout.counts.seeks.jumps, 5);
+	ck_assert_uint_eq(layout.counts.seeks.far, 2); /* exactly FAR is not */
+	ck_assert_uint_eq(layout.counts.seeks.backward, 2);
 	ck_assert_uint_eq(layout.first_physical, 5000);
 }
 END_TEST

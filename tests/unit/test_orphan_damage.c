@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "mb_image.h"
+#include "ondisk/xattr.h"
 #include "unit.h"
 
 static ext2_ino_t new_file(ext2_filsys fs, uint16_t links)
@@ -268,14 +269,26 @@ static ext2_ino_t spoil_indirect(ext2_filsys fs)
 	return spoil_inode(fs, &(struct ext2_inode){ .i_block = { [EXT2_TIND_BLOCK] = block } });
 }
 
-static ext2_ino_t spoil_xattrs(ext2_filsys fs)
+/* Nothing is in that block. */
+static ext2_ino_t spoil_xattr_bytes(ext2_filsys fs)
 {
-	ext2_ino_t ino = new_file(fs, 0);
-	struct ext2_xattr_handle *handle;
+	return spoil_inode(fs, &(struct ext2_inode){ .i_file_acl = (uint32_t)ext2fs_blocks_count(fs->super) - 10 });
+}
 
-	ck_assert_ok(ext2fs_xattrs_open(fs, ino, &handle));
-	ck_assert_ok(ext2fs_xattr_set(handle, "user.key", "value", 5));
-	ck_assert_ok(ext2fs_xattrs_close(&handle));
+/* An xattr whose value is said to be in an inode that is an ordinary file. */
+static ext2_ino_t spoil_value(ext2_filsys fs)
+{
+	const struct xattr xattr = { "user.key", "value", 5, new_file(fs, 1), 0 };
+	const struct xattr_layout layout = { .in_inode = 1, .in_value_inode = 1 };
+	ext2_ino_t ino = new_file(fs, 0);
+	struct ondisk_format format;
+	uint8_t bytes[256];
+
+	ck_assert_ok(ondisk_format_read(fs->super, &format));
+	ck_assert_ok(ext2fs_read_inode_full(fs, ino, (struct ext2_inode *)bytes, sizeof(bytes)));
+	((struct ext2_inode_large *)bytes)->i_extra_isize = format.extra_isize;
+	ck_assert_ok(xattr_encode_inode(&format, &xattr, 1, &layout, bytes + 128 + format.extra_isize));
+	ck_assert_ok(ext2fs_write_inode_full(fs, ino, (struct ext2_inode *)bytes, sizeof(bytes)));
 	return ino;
 }
 
@@ -284,9 +297,10 @@ static const struct {
 	const char *options;
 	errcode_t error;
 } spoils[] = {
-	{ spoil_unused, "", EXT2MB_ET_ORPHAN_INODE },   { spoil_range, "", EXT2MB_ET_ORPHAN_INODE },
-	{ spoil_metadata, "", EXT2MB_ET_ORPHAN_INODE }, { spoil_xattr_block, "", EXT2MB_ET_ORPHAN_INODE },
-	{ spoil_indirect, "", EXT2MB_ET_ORPHAN_INODE }, { spoil_xattrs, ",ea_inode", EXT2MB_ET_ORPHAN_UNSUPPORTED },
+	{ spoil_unused, "", EXT2MB_ET_ORPHAN_INODE },         { spoil_range, "", EXT2MB_ET_ORPHAN_INODE },
+	{ spoil_metadata, "", EXT2MB_ET_ORPHAN_INODE },       { spoil_xattr_block, "", EXT2MB_ET_ORPHAN_INODE },
+	{ spoil_indirect, "", EXT2MB_ET_ORPHAN_INODE },       { spoil_xattr_bytes, "", EXT2MB_ET_ORPHAN_INODE },
+	{ spoil_value, ",ea_inode", EXT2MB_ET_ORPHAN_INODE },
 };
 #define SPOILS ((int)(sizeof(spoils) / sizeof(*spoils)))
 
@@ -325,18 +339,28 @@ START_TEST(test_release)
 }
 END_TEST
 
+/* The quota file of groups has lost its header. */
 START_TEST(test_quota)
 {
+	const uint8_t zeros[1024] = { 0 };
 	struct ext2mb_orphans *orphans;
+	char why[64];
+	uint32_t index;
 	ext2_filsys fs;
+	blk64_t block;
 
 	mb_image_make("-t ext4 -b 1024 -N 4096 -O orphan_file,quota", "20M");
 	fs = mb_image_open();
+	ck_assert_ok(ext2fs_read_bitmaps(fs));
+	ck_assert_ok(ext2fs_bmap2(fs, fs->super->s_grp_quota_inum, NULL, NULL, 0, 0, NULL, &block));
+	ck_assert_ok(io_channel_write_blk64(fs->io, block, 1, zeros));
 	ck_assert_ok(ext2mb_orphan_open(fs, NULL, NULL, 0, &orphans));
-	ck_assert_error(ext2mb_orphan_release(orphans, NULL, NULL, 0), EXT2MB_ET_ORPHAN_UNSUPPORTED);
+	ck_assert_ok(ext2mb_orphan_add(orphans, 0, new_file(fs, 0), &index));
+	ck_assert_ok(ext2fs_flush(fs));
+	ck_assert_error(ext2mb_orphan_release(orphans, NULL, why, sizeof(why)), EXT2MB_ET_QUOTA_FILE);
+	ck_assert_str_eq(why, "inode 4, a quota file");
 	ext2mb_orphan_close(orphans);
 	ck_assert_ok(ext2fs_close(fs));
-	mb_image_check();
 }
 END_TEST
 

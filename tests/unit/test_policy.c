@@ -47,7 +47,7 @@ static struct policy_options options_of(int number, char *name, size_t name_byte
 {
 	static const char *const names[] = { "ext2mb", "series", "base" };
 	struct policy_options options = { .policy = (enum policy_name)(number % 3) };
-	const struct choice *choice = number < 3 ? NULL : choice_get((unsigned int)number / 3 - 1);
+	const struct choice *choice = number < 3 ? NULL : &all_choices[number / 3 - 1];
 
 	if (choice && options.policy == POLICY_BASE)
 		options.choices_added = choice->choice;
@@ -568,7 +568,7 @@ static Suite *policy_suite(void)
 	TCase *policy = tcase_create("policy");
 	int choices = 0;
 
-	while (choice_get((unsigned int)choices))
+	while (all_choices[choices].name)
 		choices++;
 	tcase_add_unchecked_fixture(policy, mb_image_setup, mb_image_teardown);
 	tcase_set_timeout(policy, 600);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ondisk/quota_file.h"
-#include "populate/metadata/usage_by_id.h"
+#include "ondisk/usage_by_id.h"
 #include "seeded_random.h"
 #include "unit.h"
 

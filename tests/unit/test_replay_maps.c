@@ -97,8 +97,9 @@ START_TEST(files_have_their_blocks)
 			while (found) {
 				struct file_run run;
 
-				ck_assert_int_eq(file_runs_remove(&runs, logical, end, &run, &found), 0);
-				for (uint32_t block = 0; found && block < run.count; block++) {
+				ck_assert_int_eq(file_runs_remove(&runs, logical, end, &run), 0);
+				found = run.count;
+				for (uint32_t block = 0; block < run.count; block++) {
 					ck_assert(run.logical >= logical && run.logical + run.count <= end);
 					ck_assert_uint_eq(model.physical[run.logical + block], run.physical + block);
 					model.physical[run.logical + block] = 0;
@@ -163,8 +164,9 @@ START_TEST(blocks_are_found)
 		while (found) {
 			struct traced_run out;
 
-			ck_assert_int_eq(traced_blocks_remove(&blocks, start, count, &out, &found), 0);
-			for (uint64_t block = 0; found && block < out.count; block++) {
+			ck_assert_int_eq(traced_blocks_remove(&blocks, start, count, &out), 0);
+			found = out.count;
+			for (uint64_t block = 0; block < out.count; block++) {
 				struct place *place = &model[out.start + block];
 
 				ck_assert(out.start >= start && out.start + out.count <= start + count);

@@ -80,6 +80,8 @@ struct ext2mb {
 	_Atomic uint64_t clusters_released;
 	_Atomic uint32_t tid;     /* the running transaction: frees are stamped with it, and a commit begins the next */
 	struct order_set pending; /* groups with freed clusters that the next commit releases */
+	/* Block and inode bitmaps that the next sync writes: counted when they become dirty, or have pending frees. */
+	_Atomic uint32_t bitmaps_to_write;
 	pthread_mutex_t commit_lock; /* one commit at a time; a commit from within its discard function is refused */
 	ext2mb_discard_function discard;
 	void *discard_context;

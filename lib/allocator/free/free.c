@@ -29,6 +29,7 @@ static errcode_t enter_piece(struct ext2mb *mb, const struct group_piece *piece)
 static void add_piece(struct ext2mb *mb, const struct group_piece *piece)
 {
 	mb->policy.pending->add(mb, piece->group, piece->start, piece->count);
+	group_note_change(mb, piece->group);
 	group_leave(mb, piece->group);
 }
 
@@ -69,6 +70,7 @@ errcode_t free_at_once(struct ext2mb_worker *worker, uint64_t position, uint64_t
 	if (!error) {
 		buddy_give(mb->groups[piece.group].buddy, piece.start, piece.count);
 		mb->groups[piece.group].is_dirty = true;
+		group_note_change(mb, piece.group);
 		atomic_fetch_add_explicit(&mb->clusters_released, count, memory_order_relaxed);
 		group_leave_changed(mb, piece.group);
 	} else {

@@ -25,7 +25,10 @@ static errcode_t sync_group(struct ext2mb *mb, uint32_t number, uint8_t *buffer)
 	                                       inodes->is_dirty ? inodes->bitmap : NULL, &counts, buffer);
 	if (error)
 		return error;
-	group->is_dirty = inodes->is_dirty = false;
+	uint32_t written = (uint32_t)group->is_to_be_written + inodes->is_dirty;
+
+	atomic_fetch_sub_explicit(&mb->bitmaps_to_write, written, memory_order_relaxed);
+	group->is_dirty = group->is_to_be_written = inodes->is_dirty = false;
 	return 0;
 }
 
@@ -50,6 +53,14 @@ static errcode_t sync_groups(struct ext2mb *mb)
 	}
 	fs_state_write_totals(mb->fs_state);
 	return first_error;
+}
+
+uint64_t sync_most_blocks(struct ext2mb *mb)
+{
+	uint64_t bitmaps = atomic_load_explicit(&mb->bitmaps_to_write, memory_order_relaxed);
+	uint64_t descriptors = mb->fs_state->fs->desc_blocks;
+
+	return bitmaps ? bitmaps + (bitmaps < descriptors ? bitmaps : descriptors) + 1 : 0;
 }
 
 errcode_t sync_all(struct ext2mb *mb)

@@ -11,3 +11,6 @@
  * thread may run.
  */
 MUST_CHECK errcode_t sync_all(struct ext2mb *mb);
+
+/* The most blocks that sync_all() would write now: bitmaps, descriptors and the superblock. Any thread. */
+uint64_t sync_most_blocks(struct ext2mb *mb);

@@ -49,7 +49,8 @@ static void leave(const struct fs_state *state)
 	pthread_mutex_unlock(&open_states.lock);
 }
 
-errcode_t fs_state_sync_allocator(ext2_filsys fs)
+/* That of an allocator which libext2fs's own calls do not change. */
+static const struct fs_state *find_own(ext2_filsys fs)
 {
 	pthread_mutex_lock(&open_states.lock);
 	const struct fs_state *state = open_states.first;
@@ -57,7 +58,21 @@ errcode_t fs_state_sync_allocator(ext2_filsys fs)
 	while (state && (state->follows_map || state->fs != fs))
 		state = state->next;
 	pthread_mutex_unlock(&open_states.lock);
+	return state;
+}
+
+errcode_t fs_state_sync_allocator(ext2_filsys fs)
+{
+	const struct fs_state *state = find_own(fs);
+
 	return state ? state->sync(state->mb) : 0;
+}
+
+uint64_t fs_state_sync_blocks(ext2_filsys fs)
+{
+	const struct fs_state *state = find_own(fs);
+
+	return state ? state->most_blocks(state->mb) : 0;
 }
 
 static errcode_t read_geometry(ext2_filsys fs, struct geometry *geometry)

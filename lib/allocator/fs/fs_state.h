@@ -29,6 +29,7 @@ struct fs_state {
 	struct fs_state *next; /* a list of all open ones */
 	struct ext2mb *mb;     /* the allocator that has this state, and the function that writes it back */
 	errcode_t (*sync)(struct ext2mb *mb);
+	uint64_t (*most_blocks)(struct ext2mb *mb); /* that sync would write */
 };
 
 /*
@@ -44,6 +45,9 @@ void fs_state_close(struct fs_state *state);
  * thread that uses libext2fs's handle may call this.
  */
 MUST_CHECK errcode_t fs_state_sync_allocator(ext2_filsys fs);
+
+/* The most blocks that it would write now. Any thread; exact while no thread allocates. */
+uint64_t fs_state_sync_blocks(ext2_filsys fs);
 
 /* The stripe of `asked` blocks; if asked is 0, the superblock's stripe width or, if that is unusable, its stride. */
 struct stripe fs_state_stripe(const struct fs_state *state, uint32_t asked);

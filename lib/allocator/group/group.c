@@ -184,10 +184,21 @@ void group_leave(struct ext2mb *mb, uint32_t number)
 	lock_release(&mb->groups[number].lock);
 }
 
+void group_note_change(struct ext2mb *mb, uint32_t number)
+{
+	struct group *group = &mb->groups[number];
+
+	if (group->is_to_be_written)
+		return;
+	group->is_to_be_written = true;
+	atomic_fetch_add_explicit(&mb->bitmaps_to_write, 1, memory_order_relaxed);
+}
+
 void group_alloc(struct ext2mb *mb, uint32_t number, uint32_t start, uint32_t count)
 {
 	buddy_alloc(mb->groups[number].buddy, start, count);
 	mb->groups[number].is_dirty = true;
+	group_note_change(mb, number);
 }
 
 errcode_t group_change_range(struct ext2mb *mb, uint64_t position, uint64_t count, group_enter_piece enter,

@@ -127,8 +127,9 @@ struct group {
 	_Atomic uint32_t longest; /* an upper bound for free runs, in clusters. A hint, copied from the buddy */
 
 	_Alignas(64) struct lock lock;
-	uint8_t state; /* enum group_state */
-	bool is_dirty; /* its bitmap differs from the disk's */
+	uint8_t state;         /* enum group_state */
+	bool is_dirty;         /* its bitmap differs from the disk's */
+	bool is_to_be_written; /* the same, or will be after a commit: counted in bitmaps_to_write */
 	/* the set of each kind that contains the group, -1: none; changes only together with the set */
 	int8_t set[INDEX_KINDS];
 	struct buddy *buddy; /* once loaded */
@@ -181,6 +182,9 @@ void group_leave_changed(struct ext2mb *mb, uint32_t number);
 
 /* With the group's lock held: notes the length of the longest run, after a search has measured all of them. */
 void group_note_longest(struct ext2mb *mb, uint32_t number, uint32_t clusters);
+
+/* With the group's lock held: the next sync will write its block bitmap. */
+void group_note_change(struct ext2mb *mb, uint32_t number);
 
 /* Releases the lock of a group that was only read. */
 void group_leave(struct ext2mb *mb, uint32_t number);

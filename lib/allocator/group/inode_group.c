@@ -59,6 +59,14 @@ static void change(_Atomic uint32_t *count, uint32_t difference)
 	                      memory_order_relaxed);
 }
 
+/* The next sync writes the bitmap. */
+static void note_change(struct ext2mb *mb, struct inode_group *inodes)
+{
+	if (!inodes->is_dirty)
+		atomic_fetch_add_explicit(&mb->bitmaps_to_write, 1, memory_order_relaxed);
+	inodes->is_dirty = true;
+}
+
 bool inode_group_alloc(struct ext2mb *mb, uint32_t number, uint32_t from, bool is_directory, uint32_t *index)
 {
 	struct inode_group *inodes = &mb->groups[number].inodes;
@@ -79,7 +87,7 @@ bool inode_group_alloc(struct ext2mb *mb, uint32_t number, uint32_t from, bool i
 	change(&inodes->free_inodes, (uint32_t)-1);
 	if (is_directory)
 		change(&inodes->directories, 1);
-	inodes->is_dirty = true;
+	note_change(mb, inodes);
 	*index = found;
 	return true;
 }
@@ -110,5 +118,5 @@ void inode_group_give(struct ext2mb *mb, uint32_t number, uint32_t index, bool i
 	change(&inodes->free_inodes, 1);
 	if (is_directory && inode_group_directories(mb, number))
 		change(&inodes->directories, (uint32_t)-1);
-	inodes->is_dirty = true;
+	note_change(mb, inodes);
 }

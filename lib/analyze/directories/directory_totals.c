@@ -71,24 +71,23 @@ static void add_sums(struct report_directory *to, const struct report_directory 
 	__atomic_fetch_add(&to->ideal_extents, from->ideal_extents, __ATOMIC_RELAXED);
 }
 
-static void add_file(void *context, unsigned int worker, uint32_t ino, uint32_t directory,
+static void add_file(void *context, unsigned int worker UNUSED, uint32_t ino UNUSED, uint32_t directory,
                      const struct file_layout *layout)
 {
 	struct by_directory *totals = context;
 	size_t place = inode_scan_place(totals->scan, directory);
 	uint32_t number = place == SIZE_MAX ? NO_ROW : totals->row_of[place];
 
-	(void)worker;
-	(void)ino;
 	if (number == NO_ROW)
 		return;
 	add_sums(&totals->rows[number].sums,
 	         &(struct report_directory){
 			 .files = 1,
-			 .blocks = layout->blocks,
-			 .extents = layout->extents,
-			 .runs = layout->runs,
-			 .ideal_extents = score_ideal(layout->blocks, totals->scan->report->filesystem.span_blocks),
+			 .blocks = layout->counts.blocks,
+			 .extents = layout->counts.extents,
+			 .runs = layout->counts.runs,
+			 .ideal_extents =
+				 score_ideal(layout->counts.blocks, totals->scan->report->filesystem.span_blocks),
 		 });
 }
 
@@ -169,10 +168,12 @@ errcode_t by_directory_open(struct inode_scan *scan, unsigned int depth, struct 
 		free(totals);
 		return ENOMEM;
 	}
-	totals->scan = scan;
-	totals->depths = malloc((count + 1) * sizeof(*totals->depths));
-	totals->row_of = malloc((count + 1) * sizeof(*totals->row_of));
-	totals->rows = malloc((count + 1) * sizeof(*totals->rows));
+	*totals = (struct by_directory){
+		.scan = scan,
+		.depths = malloc((count + 1) * sizeof(*totals->depths)),
+		.row_of = malloc((count + 1) * sizeof(*totals->row_of)),
+		.rows = malloc((count + 1) * sizeof(*totals->rows)),
+	};
 	if (!totals->depths || !totals->row_of || !totals->rows) {
 		close_totals(totals);
 		return ENOMEM;

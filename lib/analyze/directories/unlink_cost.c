@@ -65,12 +65,8 @@ static errcode_t add_presence(struct worker *worker, uint32_t group)
 	if (worker->seen[group] == worker->ino)
 		return 0;
 	worker->seen[group] = worker->ino;
-	errcode_t error =
-		vector_reserve(&worker->presences, &worker->capacity, worker->count + 1, sizeof(*worker->presences));
-
-	if (!error)
-		worker->presences[worker->count++] = (struct presence){ .ino = worker->ino, .group = group };
-	return error;
+	return vector_add(&worker->presences, &worker->count, &worker->capacity,
+	                  &(struct presence){ .ino = worker->ino, .group = group }, sizeof(struct presence));
 }
 
 static void add_record(void *context, unsigned int index, uint32_t ino, const struct map_record *record)
@@ -99,13 +95,12 @@ static void add_record(void *context, unsigned int index, uint32_t ino, const st
 }
 
 static void add_file(void *context, unsigned int index, uint32_t ino, uint32_t directory,
-                     const struct file_layout *layout)
+                     const struct file_layout *layout UNUSED)
 {
 	struct unlink_cost *cost = context;
 	struct worker *worker = &cost->workers[index];
 	size_t place = inode_scan_place(cost->scan, directory);
 
-	(void)layout;
 	if (worker->error || worker->ino != ino)
 		return;
 	if (place == SIZE_MAX)
@@ -400,11 +395,13 @@ errcode_t unlink_cost_open(struct inode_scan *scan, uint32_t batch_files, struct
 
 	if (!cost)
 		return ENOMEM;
-	cost->scan = scan;
-	cost->batch_files = batch_files;
-	cost->limit = scan->report->worst.limit;
-	cost->worker_count = pool_workers(scan->pool);
-	cost->workers = calloc(cost->worker_count, sizeof(*cost->workers));
+	*cost = (struct unlink_cost){
+		.scan = scan,
+		.batch_files = batch_files,
+		.limit = scan->report->worst.limit,
+		.worker_count = pool_workers(scan->pool),
+		.workers = calloc(pool_workers(scan->pool), sizeof(*cost->workers)),
+	};
 	if (!cost->workers) {
 		free(cost);
 		return ENOMEM;

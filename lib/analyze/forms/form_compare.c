@@ -70,14 +70,10 @@ void form_json_change(struct json *json, const struct figure_values *before, con
 			continue;
 		double first = before->values[n], second = after->values[n];
 
-		json_open_row(json, figure->key);
-		json_string(json, "name", figure->name);
-		json_string(json, "better", wishes[figure->wish]);
-		json_number(json, "before", first, figure->decimals);
-		json_number(json, "after", second, figure->decimals);
-		json_number(json, "difference", second - first, figure->decimals);
-		json_number(json, "percent", first > 0 ? 100 * (second - first) / first : NAN, 1);
-		json_close_object(json);
+		json_row(json, figure->key, JSON_TEXT("name", figure->name), JSON_TEXT("better", wishes[figure->wish]),
+		         JSON_NUMBER("before", first, figure->decimals), JSON_NUMBER("after", second, figure->decimals),
+		         JSON_NUMBER("difference", second - first, figure->decimals),
+		         JSON_NUMBER("percent", first > 0 ? 100 * (second - first) / first : NAN, 1));
 	}
 	json_close_object(json);
 }

@@ -38,11 +38,9 @@ static void write_cell(struct json *json, const struct report *report, uint32_t 
 		unreadable += group->is_unreadable;
 	}
 	json_open_array(json, NULL);
-	json_unsigned(json, NULL, free_clusters * filesystem->cluster_blocks);
-	json_unsigned(json, NULL, extents);
-	json_unsigned(json, NULL, largest * filesystem->cluster_blocks);
-	json_unsigned(json, NULL, (end < all ? end : all) - start);
-	json_unsigned(json, NULL, unreadable);
+	json_members(json, JSON_COUNT(NULL, free_clusters * filesystem->cluster_blocks), JSON_COUNT(NULL, extents),
+	             JSON_COUNT(NULL, largest * filesystem->cluster_blocks),
+	             JSON_COUNT(NULL, (end < all ? end : all) - start), JSON_COUNT(NULL, unreadable));
 	json_close_array(json);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <inttypes.h>
 
+#include "analyze/forms/form_delta.h"
 #include "analyze/forms/forms.h"
 #include "analyze/report/verdict.h"
 
@@ -13,19 +14,15 @@ static void write_filesystem(struct json *json, const struct report *report)
 {
 	const struct report_filesystem *filesystem = &report->filesystem;
 
-	json_open_object(json, "filesystem");
-	json_string(json, "target", filesystem->target);
-	json_string(json, "device", filesystem->device);
-	json_unsigned(json, "offset_bytes", filesystem->offset_bytes);
-	json_string(json, "label", filesystem->label);
-	json_string(json, "uuid", filesystem->uuid);
-	json_counts(json, { "block_bytes", filesystem->block_bytes }, { "cluster_blocks", filesystem->cluster_blocks },
-	            { "blocks", filesystem->blocks }, { "missing_blocks", filesystem->missing_blocks },
-	            { "blocks_per_group", filesystem->blocks_per_group }, { "groups", filesystem->groups },
-	            { "inodes", filesystem->inodes });
-	json_boolean(json, "mounted", filesystem->is_mounted);
-	json_boolean(json, "needs_recovery", filesystem->needs_recovery);
-	json_close_object(json);
+	json_flat_object(
+		json, "filesystem", JSON_TEXT("target", filesystem->target), JSON_TEXT("device", filesystem->device),
+		JSON_COUNT("offset_bytes", filesystem->offset_bytes), JSON_TEXT("label", filesystem->label),
+		JSON_TEXT("uuid", filesystem->uuid), JSON_COUNT("block_bytes", filesystem->block_bytes),
+		JSON_COUNT("cluster_blocks", filesystem->cluster_blocks), JSON_COUNT("blocks", filesystem->blocks),
+		JSON_COUNT("missing_blocks", filesystem->missing_blocks),
+		JSON_COUNT("blocks_per_group", filesystem->blocks_per_group), JSON_COUNT("groups", filesystem->groups),
+		JSON_COUNT("inodes", filesystem->inodes), JSON_BOOLEAN("mounted", filesystem->is_mounted),
+		JSON_BOOLEAN("needs_recovery", filesystem->needs_recovery));
 }
 
 /* Writes the powers of two that have values; the keys name what is counted. */
@@ -39,11 +36,8 @@ static void write_histogram(struct json *json, const char *key, const struct his
 		histogram_power(histogram, power, &count, &sum);
 		if (!count)
 			continue;
-		json_open_row(json, NULL);
-		json_unsigned(json, from_key, UINT64_C(1) << power);
-		json_unsigned(json, "count", count);
-		json_unsigned(json, sum_key, sum);
-		json_close_object(json);
+		json_row(json, NULL, JSON_COUNT(from_key, UINT64_C(1) << power), JSON_COUNT("count", count),
+		         JSON_COUNT(sum_key, sum));
 	}
 	json_close_array(json);
 }
@@ -74,8 +68,9 @@ static void write_groups(struct json *json, const struct report *report)
 		json_unsigned(json, "group", number);
 		if (group->is_unreadable)
 			json_boolean(json, "unreadable", true);
-		json_counts(json, { "free_clusters", group->free_clusters }, { "fragments", group->fragments },
-		            { "first_free", group->first_free }, { "largest_clusters", group->largest_clusters });
+		json_members(json, JSON_COUNT("free_clusters", group->free_clusters),
+		             JSON_COUNT("fragments", group->fragments), JSON_COUNT("first_free", group->first_free),
+		             JSON_COUNT("largest_clusters", group->largest_clusters));
 		json_open_array(json, "orders");
 		for (unsigned int order = 0; order < space->orders; order++)
 			json_unsigned(json, NULL, group->orders[order]);
@@ -91,11 +86,9 @@ static void write_zones(struct json *json, const struct report *report)
 	for (size_t n = 0; n < report->free.zone_count; n++) {
 		const struct report_zone *zone = &report->free.zones[n];
 
-		json_open_row(json, NULL);
-		json_counts(json, { "first_group", zone->first_group }, { "groups", zone->groups },
-		            { "blocks", zone->blocks }, { "free_blocks", zone->free_blocks },
-		            { "extents", zone->extents }, { "largest_blocks", zone->largest });
-		json_close_object(json);
+		json_row(json, NULL, JSON_COUNT("first_group", zone->first_group), JSON_COUNT("groups", zone->groups),
+		         JSON_COUNT("blocks", zone->blocks), JSON_COUNT("free_blocks", zone->free_blocks),
+		         JSON_COUNT("extents", zone->extents), JSON_COUNT("largest_blocks", zone->largest));
 	}
 	json_close_array(json);
 }
@@ -107,20 +100,21 @@ static void write_free(struct json *json, const struct report *report, bool with
 	double kilobytes = block_kilobytes(report);
 
 	json_open_object(json, "free");
-	json_counts(json, { "extents", sizes->count }, { "blocks", sizes->sum });
-	json_number(json, "min_kb", (double)sizes->minimum * kilobytes, 0);
-	json_number(json, "max_kb", (double)sizes->maximum * kilobytes, 0);
-	json_number(json, "avg_kb", histogram_mean(sizes) * kilobytes, 1);
-	json_number(json, "median_kb", (double)histogram_percentile(sizes, 50) * kilobytes, 0);
-	json_number(json, "weighted_median_kb", (double)histogram_weighted_percentile(sizes, 50) * kilobytes, 0);
-	json_number(json, "largest_allocatable_kb", (double)space->largest_allocatable * kilobytes, 0);
-	json_counts(json, { "largest_start", space->largest_start },
-	            { "superblock_free_blocks", space->superblock_free_blocks },
-	            { "reserved_blocks", space->reserved_blocks }, { "unreadable_groups", space->unreadable_groups },
-	            { "unsettled_groups", space->unsettled_groups });
+	json_members(json, JSON_COUNT("extents", sizes->count), JSON_COUNT("blocks", sizes->sum),
+	             JSON_NUMBER("min_kb", (double)sizes->minimum * kilobytes, 0),
+	             JSON_NUMBER("max_kb", (double)sizes->maximum * kilobytes, 0),
+	             JSON_NUMBER("avg_kb", histogram_mean(sizes) * kilobytes, 1),
+	             JSON_NUMBER("median_kb", (double)histogram_percentile(sizes, 50) * kilobytes, 0),
+	             JSON_NUMBER("weighted_median_kb", (double)histogram_weighted_percentile(sizes, 50) * kilobytes, 0),
+	             JSON_NUMBER("largest_allocatable_kb", (double)space->largest_allocatable * kilobytes, 0),
+	             JSON_COUNT("largest_start", space->largest_start),
+	             JSON_COUNT("superblock_free_blocks", space->superblock_free_blocks),
+	             JSON_COUNT("reserved_blocks", space->reserved_blocks),
+	             JSON_COUNT("unreadable_groups", space->unreadable_groups),
+	             JSON_COUNT("unsettled_groups", space->unsettled_groups));
 	if (space->chunk_blocks) {
-		json_counts(json, { "chunk_blocks", space->chunk_blocks }, { "chunks", space->chunks },
-		            { "free_chunks", space->free_chunks });
+		json_members(json, JSON_COUNT("chunk_blocks", space->chunk_blocks), JSON_COUNT("chunks", space->chunks),
+		             JSON_COUNT("free_chunks", space->free_chunks));
 	}
 	write_percentiles(json, "percentiles_blocks", sizes);
 	write_histogram(json, "histogram", sizes, "from_blocks", "blocks");
@@ -132,25 +126,26 @@ static void write_free(struct json *json, const struct report *report, bool with
 
 static void write_seeks(struct json *json, const char *key, const struct seek_counts *seeks)
 {
-	json_open_row(json, key);
-	json_counts(json, { "jumps", seeks->jumps }, { "far", seeks->far }, { "backward", seeks->backward });
-	json_close_object(json);
+	json_row(json, key, JSON_COUNT("jumps", seeks->jumps), JSON_COUNT("far", seeks->far),
+	         JSON_COUNT("backward", seeks->backward));
 }
 
 /* Writes the members that files of all kinds have into the open object. */
 static void write_sums(struct json *json, const struct report *report, const struct report_sums *sums)
 {
 	double files = sums->files ? (double)sums->files : 1;
-	double extents = sums->extents ? (double)sums->extents : 1;
+	double extents = sums->counts.extents ? (double)sums->counts.extents : 1;
 
-	json_counts(json, { "count", sums->files }, { "blocks", sums->blocks }, { "extents", sums->extents },
-	            { "ideal_extents", sums->ideal_extents }, { "runs", sums->runs }, { "records", sums->records });
-	json_number(json, "avg_extents", (double)sums->extents / files, 3);
-	json_number(json, "avg_extent_kb", (double)sums->blocks / extents * block_kilobytes(report), 1);
-	json_counts(json, { "fragmented_files", sums->fragmented_files }, { "map_blocks", sums->map_blocks },
-	            { "unwritten_blocks", sums->unwritten_blocks }, { "unwritten_extents", sums->unwritten_records },
-	            { "holes", sums->holes });
-	write_seeks(json, "seeks_inside", &sums->inside);
+	json_members(json, JSON_COUNT("count", sums->files), JSON_COUNT("blocks", sums->counts.blocks),
+	             JSON_COUNT("extents", sums->counts.extents), JSON_COUNT("ideal_extents", sums->ideal_extents),
+	             JSON_COUNT("runs", sums->counts.runs), JSON_COUNT("records", sums->counts.records),
+	             JSON_NUMBER("avg_extents", (double)sums->counts.extents / files, 3),
+	             JSON_NUMBER("avg_extent_kb", (double)sums->counts.blocks / extents * block_kilobytes(report), 1),
+	             JSON_COUNT("fragmented_files", sums->fragmented_files), JSON_COUNT("map_blocks", sums->map_blocks),
+	             JSON_COUNT("unwritten_blocks", sums->counts.unwritten_blocks),
+	             JSON_COUNT("unwritten_extents", sums->counts.unwritten_records),
+	             JSON_COUNT("holes", sums->counts.holes));
+	write_seeks(json, "seeks_inside", &sums->counts.seeks);
 }
 
 static void write_files(struct json *json, const struct report *report)
@@ -159,12 +154,12 @@ static void write_files(struct json *json, const struct report *report)
 
 	json_open_object(json, "files");
 	write_sums(json, report, &files->regular);
-	json_number(json, "score", files->score, 2);
-	json_number(json, "ratio", files->ratio, 3);
+	json_members(json, JSON_NUMBER("score", files->score, 2), JSON_NUMBER("ratio", files->ratio, 3));
 	write_seeks(json, "seeks_between", &files->between);
-	json_counts(json, { "inodes", files->inodes }, { "empty", files->empty }, { "inline_data", files->inline_data },
-	            { "by_extents", files->by_extents }, { "by_indirect", files->by_indirect },
-	            { "largest_depth", files->largest_depth }, { "xattr_blocks", files->xattr_blocks });
+	json_members(json, JSON_COUNT("inodes", files->inodes), JSON_COUNT("empty", files->empty),
+	             JSON_COUNT("inline_data", files->inline_data), JSON_COUNT("by_extents", files->by_extents),
+	             JSON_COUNT("by_indirect", files->by_indirect), JSON_COUNT("largest_depth", files->largest_depth),
+	             JSON_COUNT("xattr_blocks", files->xattr_blocks));
 	write_percentiles(json, "extents_per_file_percentiles", &files->extents_per_file);
 	write_histogram(json, "extents_per_file_histogram", &files->extents_per_file, "from_extents", "extents");
 	write_percentiles(json, "extent_blocks_percentiles", &files->extent_blocks);
@@ -184,8 +179,8 @@ static void write_directories(struct json *json, const struct report *report)
 
 	json_open_object(json, "directories");
 	write_sums(json, report, &directories->sums);
-	json_counts(json, { "all", directories->count }, { "entries", directories->entries },
-	            { "inline_data", directories->inline_data }, { "linear", directories->linear });
+	json_members(json, JSON_COUNT("all", directories->count), JSON_COUNT("entries", directories->entries),
+	             JSON_COUNT("inline_data", directories->inline_data), JSON_COUNT("linear", directories->linear));
 	json_open_array(json, "indexed_by_levels");
 	for (unsigned int level = 0; level < REPORT_HTREE_LEVELS; level++)
 		json_unsigned(json, NULL, directories->indexed[level]);
@@ -200,13 +195,11 @@ static void write_worst(struct json *json, const struct report *report)
 	for (size_t n = 0; n < report->worst.count; n++) {
 		const struct report_file *file = &report->worst.files[n];
 
-		json_open_row(json, NULL);
-		json_string(json, "path", file->path);
-		json_counts(json, { "inode", file->ino }, { "extents", file->extents },
-		            { "ideal", file->ideal_extents }, { "blocks", file->blocks }, { "runs", file->runs },
-		            { "records", file->records }, { "size_bytes", file->size_bytes });
-		json_string(json, "kind", file_kind_word(file->kind));
-		json_close_object(json);
+		json_row(json, NULL, JSON_TEXT("path", file->path), JSON_COUNT("inode", file->ino),
+		         JSON_COUNT("extents", file->extents), JSON_COUNT("ideal", file->ideal_extents),
+		         JSON_COUNT("blocks", file->blocks), JSON_COUNT("runs", file->runs),
+		         JSON_COUNT("records", file->records), JSON_COUNT("size_bytes", file->size_bytes),
+		         JSON_TEXT("kind", file_kind_word(file->kind)));
 	}
 	json_close_array(json);
 }
@@ -217,13 +210,10 @@ static void write_by_directory(struct json *json, const struct report *report)
 	for (size_t n = 0; n < report->by_directory_count; n++) {
 		const struct report_directory *directory = &report->by_directory[n];
 
-		json_open_row(json, NULL);
-		json_string(json, "path", directory->path);
-		json_counts(json, { "inode", directory->ino }, { "files", directory->files },
-		            { "blocks", directory->blocks }, { "extents", directory->extents },
-		            { "ideal", directory->ideal_extents }, { "runs", directory->runs });
-		json_number(json, "score", directory->score, 2);
-		json_close_object(json);
+		json_row(json, NULL, JSON_TEXT("path", directory->path), JSON_COUNT("inode", directory->ino),
+		         JSON_COUNT("files", directory->files), JSON_COUNT("blocks", directory->blocks),
+		         JSON_COUNT("extents", directory->extents), JSON_COUNT("ideal", directory->ideal_extents),
+		         JSON_COUNT("runs", directory->runs), JSON_NUMBER("score", directory->score, 2));
 	}
 	json_close_array(json);
 }
@@ -232,10 +222,8 @@ static void write_sharers(struct json *json, const struct report_shared_bitmap *
 {
 	json_open_array(json, "most");
 	for (unsigned int n = 0; n < REPORT_SHARERS && shared->most[n].files; n++) {
-		json_open_row(json, NULL);
-		json_string(json, "path", shared->most[n].path);
-		json_counts(json, { "inode", shared->most[n].ino }, { "files", shared->most[n].files });
-		json_close_object(json);
+		json_row(json, NULL, JSON_TEXT("path", shared->most[n].path), JSON_COUNT("inode", shared->most[n].ino),
+		         JSON_COUNT("files", shared->most[n].files));
 	}
 	json_close_array(json);
 }
@@ -246,19 +234,17 @@ static void write_unlink_rows(struct json *json, const struct report_unlink *unl
 	for (size_t n = 0; n < unlink->costly_count; n++) {
 		const struct report_unlink_directory *row = &unlink->costly[n];
 
-		json_open_row(json, NULL);
-		json_string(json, "path", row->path);
-		json_counts(json, { "inode", row->ino }, { "files", row->files },
-		            { "block_bitmaps", row->block_bitmaps }, { "shared_bitmaps", row->shared_bitmaps },
-		            { "inode_bitmaps", row->inode_bitmaps }, { "writes", row->writes });
-		json_close_object(json);
+		json_row(json, NULL, JSON_TEXT("path", row->path), JSON_COUNT("inode", row->ino),
+		         JSON_COUNT("files", row->files), JSON_COUNT("block_bitmaps", row->block_bitmaps),
+		         JSON_COUNT("shared_bitmaps", row->shared_bitmaps),
+		         JSON_COUNT("inode_bitmaps", row->inode_bitmaps), JSON_COUNT("writes", row->writes));
 	}
 	json_close_array(json);
 	json_open_array(json, "shared");
 	for (size_t n = 0; n < unlink->shared_count; n++) {
 		json_open_row(json, NULL);
-		json_counts(json, { "group", unlink->shared[n].group },
-		            { "directories", unlink->shared[n].directories });
+		json_members(json, JSON_COUNT("group", unlink->shared[n].group),
+		             JSON_COUNT("directories", unlink->shared[n].directories));
 		write_sharers(json, &unlink->shared[n]);
 		json_close_object(json);
 	}
@@ -270,19 +256,19 @@ static void write_unlink(struct json *json, const struct report *report)
 	const struct report_unlink *unlink = report->unlink;
 
 	json_open_object(json, "unlink");
-	json_counts(json, { "batch_files", unlink->batch_files }, { "directories", unlink->directories },
-	            { "files", unlink->files }, { "block_bitmaps", unlink->block_bitmaps },
-	            { "inode_bitmaps", unlink->inode_bitmaps }, { "writes", unlink->writes },
-	            { "shared_bitmaps", unlink->shared_bitmaps });
+	json_members(json, JSON_COUNT("batch_files", unlink->batch_files),
+	             JSON_COUNT("directories", unlink->directories), JSON_COUNT("files", unlink->files),
+	             JSON_COUNT("block_bitmaps", unlink->block_bitmaps),
+	             JSON_COUNT("inode_bitmaps", unlink->inode_bitmaps), JSON_COUNT("writes", unlink->writes),
+	             JSON_COUNT("shared_bitmaps", unlink->shared_bitmaps));
 	write_unlink_rows(json, unlink);
 	json_close_object(json);
 }
 
 static void write_kind(struct json *json, const char *key, const struct report_kind *kind)
 {
-	json_open_row(json, key);
-	json_counts(json, { "files", kind->files }, { "large_files", kind->large_files }, { "blocks", kind->blocks });
-	json_close_object(json);
+	json_row(json, key, JSON_COUNT("files", kind->files), JSON_COUNT("large_files", kind->large_files),
+	         JSON_COUNT("blocks", kind->blocks));
 }
 
 static void write_verdict(struct json *json, const struct report *report)
@@ -299,8 +285,8 @@ static void write_verdict(struct json *json, const struct report *report)
 		write_kind(json, "split", &kinds->split);
 		write_kind(json, "refused", &kinds->refused);
 		write_kind(json, "too_large", &kinds->too_large);
-		json_number(json, "score", verdict->score, 2);
-		json_string(json, "score_words", score_band_words(verdict->band));
+		json_members(json, JSON_NUMBER("score", verdict->score, 2),
+		             JSON_TEXT("score_words", score_band_words(verdict->band)));
 	}
 	if (report->has_free)
 		json_number(json, "free_limit_kb", (double)verdict->free_limit_blocks * block_kilobytes(report), 0);
@@ -320,8 +306,8 @@ static void write_damage(struct json *json, const struct report *report)
 	json_open_array(json, "first");
 	for (unsigned int n = 0; n < damage->kept; n++) {
 		json_open_row(json, NULL);
-		json_string(json, "what", damage->first[n].what);
-		json_counts(json, { "inode", damage->first[n].ino }, { "block", damage->first[n].block });
+		json_members(json, JSON_TEXT("what", damage->first[n].what), JSON_COUNT("inode", damage->first[n].ino),
+		             JSON_COUNT("block", damage->first[n].block));
 		if (damage->first[n].is_of_group)
 			json_unsigned(json, "group", damage->first[n].group);
 		json_close_object(json);
@@ -332,12 +318,11 @@ static void write_damage(struct json *json, const struct report *report)
 
 static void write_quick(struct json *json, const struct report_quick *quick)
 {
-	json_open_object(json, "quick");
-	json_counts(json, { "most_seconds", quick->seconds }, { "most_bytes", quick->most_bytes },
-	            { "read_bytes", quick->read_bytes }, { "groups_left_out", quick->groups },
-	            { "inodes_in_use", quick->inodes_in_use }, { "inodes_left_out", quick->inodes },
-	            { "files_left_out", quick->files });
-	json_close_object(json);
+	json_flat_object(json, "quick", JSON_COUNT("most_seconds", quick->seconds),
+	                 JSON_COUNT("most_bytes", quick->most_bytes), JSON_COUNT("read_bytes", quick->read_bytes),
+	                 JSON_COUNT("groups_left_out", quick->groups),
+	                 JSON_COUNT("inodes_in_use", quick->inodes_in_use),
+	                 JSON_COUNT("inodes_left_out", quick->inodes), JSON_COUNT("files_left_out", quick->files));
 }
 
 void form_json_object(struct json *json, const char *key, const struct report *report, const struct form_parts *parts)
@@ -355,6 +340,8 @@ void form_json_object(struct json *json, const char *key, const struct report *r
 		if (parts->unlink)
 			write_unlink(json, report);
 	}
+	if (report->delta)
+		form_delta_json(json, report->delta);
 	write_verdict(json, report);
 	write_damage(json, report);
 	if (report->quick.seconds)

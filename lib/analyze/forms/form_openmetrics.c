@@ -118,7 +118,7 @@ static void print_files(const struct form *form)
 	             files->score);
 	print_count(form, "files", "Regular files with blocks.", files->regular.files);
 	print_count(form, "fragmented_files", "Files in more extents than they need.", files->regular.fragmented_files);
-	print_count(form, "file_extents", "Extents of all files.", files->regular.extents);
+	print_count(form, "file_extents", "Extents of all files.", files->regular.counts.extents);
 	print_count(form, "file_extents_needed", "How many extents the files need at least.",
 	            files->regular.ideal_extents);
 	print_count(form, "worst_file_extents", "Extents of the file that has most of them.",

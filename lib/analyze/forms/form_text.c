@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analyze/forms/form_delta.h"
 #include "analyze/forms/forms.h"
 #include "analyze/report/verdict.h"
 #include "support/io/whole_io.h"
@@ -175,8 +176,9 @@ static void print_seeks(FILE *stream, const char *name, const struct seek_counts
 static void print_other(const struct report *report, FILE *stream, const char *name, const struct report_sums *sums)
 {
 	if (sums->files)
-		fprintf(stream, "  %s: %" PRIu64 " in %" PRIu64 " extent%s, %s\n", name, sums->files, sums->extents,
-		        units_plural(sums->extents), size_of(report, sums->blocks).text);
+		fprintf(stream, "  %s: %" PRIu64 " in %" PRIu64 " extent%s, %s\n", name, sums->files,
+		        sums->counts.extents, units_plural(sums->counts.extents),
+		        size_of(report, sums->counts.blocks).text);
 }
 
 static void print_files(const struct report *report, FILE *stream)
@@ -184,29 +186,30 @@ static void print_files(const struct report *report, FILE *stream)
 	const struct report_files *files = &report->files;
 	const struct report_sums *sums = &files->regular;
 
-	fprintf(stream, "\nFILES: %" PRIu64 " in %" PRIu64 " extent%s, %s\n", sums->files, sums->extents,
-	        units_plural(sums->extents), size_of(report, sums->blocks).text);
+	fprintf(stream, "\nFILES: %" PRIu64 " in %" PRIu64 " extent%s, %s\n", sums->files, sums->counts.extents,
+	        units_plural(sums->counts.extents), size_of(report, sums->counts.blocks).text);
 	fprintf(stream, "  ideal %" PRIu64 " extent%s; %" PRIu64 " file%s (%.1f%%) in more than that\n",
 	        sums->ideal_extents, units_plural(sums->ideal_extents), sums->fragmented_files,
 	        units_plural(sums->fragmented_files), report_percent(sums->fragmented_files, sums->files));
 	fprintf(stream, "  mean %.3f extents a file, %s an extent; %" PRIu64 " record%s in their maps\n",
-	        report_ratio(sums->extents, sums->files), mean_of(report, sums->blocks, sums->extents).text,
-	        sums->records, units_plural(sums->records));
+	        report_ratio(sums->counts.extents, sums->files),
+	        mean_of(report, sums->counts.blocks, sums->counts.extents).text, sums->counts.records,
+	        units_plural(sums->counts.records));
 	fprintf(stream,
 	        "  extent trees %" PRIu64 " (depth up to %u), indirect %" PRIu64 ", blocks of maps %" PRIu64 "\n",
 	        files->by_extents, files->largest_depth, files->by_indirect, sums->map_blocks);
 	if (files->empty || files->inline_data)
 		fprintf(stream, "  not counted: %" PRIu64 " without blocks, %" PRIu64 " with inline data\n",
 		        files->empty, files->inline_data);
-	if (sums->holes || sums->unwritten_records)
-		fprintf(stream, "  holes %" PRIu64 "; unwritten %s in %" PRIu64 " records\n", sums->holes,
-		        size_of(report, sums->unwritten_blocks).text, sums->unwritten_records);
+	if (sums->counts.holes || sums->counts.unwritten_records)
+		fprintf(stream, "  holes %" PRIu64 "; unwritten %s in %" PRIu64 " records\n", sums->counts.holes,
+		        size_of(report, sums->counts.unwritten_blocks).text, sums->counts.unwritten_records);
 	print_other(report, stream, "long symbolic links", &files->symlinks);
 	print_other(report, stream, "inodes of xattr values", &files->xattr_values);
 	if (!sums->files)
 		return;
 	fputs("  reading them by inode number:\n", stream);
-	print_seeks(stream, "  within files", &sums->inside);
+	print_seeks(stream, "  within files", &sums->counts.seeks);
 	print_seeks(stream, "  from file to file", &files->between);
 	print_distribution(report, stream, &files->extents_per_file, false, "files", "extents");
 	print_distribution(report, stream, &files->extent_blocks, true, "extents", "blocks");
@@ -218,8 +221,8 @@ static void print_directories(const struct report *report, FILE *stream)
 	const struct report_sums *sums = &directories->sums;
 
 	fprintf(stream, "\nDIRECTORIES: %" PRIu64 " with %" PRIu64 " name%s, %" PRIu64 " extent%s, %s\n",
-	        directories->count, directories->entries, units_plural(directories->entries), sums->extents,
-	        units_plural(sums->extents), size_of(report, sums->blocks).text);
+	        directories->count, directories->entries, units_plural(directories->entries), sums->counts.extents,
+	        units_plural(sums->counts.extents), size_of(report, sums->counts.blocks).text);
 	fprintf(stream, "  linear %" PRIu64 ", inside their inodes %" PRIu64 ", indexed", directories->linear,
 	        directories->inline_data);
 	for (unsigned int level = 0; level < REPORT_HTREE_LEVELS; level++)
@@ -384,6 +387,8 @@ errcode_t form_text(const struct report *report, const struct form_parts *parts,
 		if (parts->unlink)
 			print_unlink(report, stream);
 	}
+	if (report->delta)
+		form_delta_text(report->delta, "\nAGAINST ", stream);
 	if (report->damage.count) {
 		fprintf(stream, "\nNOT READABLE: %" PRIu64 "\n", report->damage.count);
 		form_damage(report, "  ", stream);

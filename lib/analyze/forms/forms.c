@@ -47,14 +47,13 @@ static void print_free_extents(const struct report *report, FILE *stream)
 	}
 }
 
-static errcode_t form_e2freefrag(const struct report *report, const struct form_parts *parts, FILE *stream)
+static errcode_t form_e2freefrag(const struct report *report, const struct form_parts *parts UNUSED, FILE *stream)
 {
 	const struct report_free *space = &report->free;
 	const struct report_filesystem *filesystem = &report->filesystem;
 	uint64_t block_kilobytes = filesystem->block_bytes / 1024;
 	uint64_t mean = space->sizes.count ? space->sizes.sum / space->sizes.count : 0;
 
-	(void)parts;
 	fputs("Device: ", stream);
 	utf8_print(filesystem->target, stream);
 	fprintf(stream, "\nBlocksize: %u bytes\nTotal blocks: %" PRIu64 "\n", filesystem->block_bytes,
@@ -90,16 +89,18 @@ static void print_file(const struct report *report, size_t number, FILE *stream)
 	        file->runs, file->ideal_extents, kilobytes);
 }
 
-static errcode_t form_e4defrag(const struct report *report, const struct form_parts *parts, FILE *stream)
+static errcode_t form_e4defrag(const struct report *report, const struct form_parts *parts UNUSED, FILE *stream)
 {
 	const struct report_sums *sums = &report->files.regular;
-	uint64_t mean = sums->runs ? sums->blocks * (report->filesystem.block_bytes / 1024) / sums->runs : 0;
+	uint64_t mean = sums->counts.runs ?
+	                        sums->counts.blocks * (report->filesystem.block_bytes / 1024) / sums->counts.runs :
+	                        0;
 
-	(void)parts;
 	fputs("<Fragmented files>                             now/best       size/ext\n", stream);
 	for (size_t number = 0; number < report->worst.count && number < SHOWN_FILES; number++)
 		print_file(report, number, stream);
-	fprintf(stream, "\n Total/best extents\t\t\t\t%" PRIu64 "/%" PRIu64 "\n", sums->runs, sums->ideal_extents);
+	fprintf(stream, "\n Total/best extents\t\t\t\t%" PRIu64 "/%" PRIu64 "\n", sums->counts.runs,
+	        sums->ideal_extents);
 	fprintf(stream, " Average size per extent\t\t\t%" PRIu64 " KB\n", mean);
 	fprintf(stream, " Fragmentation score\t\t\t\t%.0f\n", report->files.score);
 	fputs(" [0-30 no problem: 31-55 a little bit fragmented: 56- needs defrag]\n", stream);
@@ -149,15 +150,15 @@ static void print_row(const struct rows *rows, bool is_last)
 static bool read_record(void *context, const struct map_record *record)
 {
 	struct rows *rows = context;
-	uint64_t extents = rows->layout.extents;
+	uint64_t extents = rows->layout.counts.extents;
 	uint64_t expected = rows->layout.last.physical + (record->logical - rows->layout.last.logical);
 
-	if (rows->stream && rows->layout.records)
+	if (rows->stream && rows->layout.counts.records)
 		print_row(rows, false);
-	rows->number = rows->layout.records;
+	rows->number = rows->layout.counts.records;
 	layout_add(&rows->layout, record, 0, NULL);
 	/* The first extent may begin anywhere, but after a hole filefrag expects even that one further on. */
-	rows->expected = rows->layout.extents > extents && (extents || record->logical) ? expected : 0;
+	rows->expected = rows->layout.counts.extents > extents && (extents || record->logical) ? expected : 0;
 	rows->pending = *record;
 	return true;
 }
@@ -199,13 +200,13 @@ errcode_t file_extents_print(const struct volume *volume, uint32_t ino, const ch
 	}
 	if (has_map)
 		map_walk(&walker, ino, &inode, read_record, &rows, &shape);
-	if (with_rows && rows.layout.records)
+	if (with_rows && rows.layout.counts.records)
 		print_row(&rows, true);
 	if (inode.flags & EXT4_INLINE_DATA_FL)
 		fprintf(stream, "%s: inside its inode\n", shown);
 	else
-		fprintf(stream, "%s: %" PRIu64 " extent%s found\n", shown, rows.layout.extents,
-		        rows.layout.extents == 1 ? "" : "s");
+		fprintf(stream, "%s: %" PRIu64 " extent%s found\n", shown, rows.layout.counts.extents,
+		        rows.layout.counts.extents == 1 ? "" : "s");
 	map_walker_close(&walker);
 	return 0;
 }
@@ -213,7 +214,7 @@ errcode_t file_extents_print(const struct volume *volume, uint32_t ino, const ch
 /* --- All of them --------------------------------------------------------------------------------------------- */
 
 /* In the order in which --help names them; the first is the default. */
-static const struct report_form forms[] = {
+const struct report_form report_forms[] = {
 	{ .name = "text",
 	  .has_free_space = true,
 	  .has_files = true,
@@ -225,9 +226,5 @@ static const struct report_form forms[] = {
 	{ .name = "e4defrag", .has_files = true, .print = form_e4defrag },
 	{ .name = "openmetrics", .has_free_space = true, .has_files = true, .print = form_openmetrics },
 	{ .name = "filefrag", .has_files = true, .print_file = file_extents_print },
+	{ 0 },
 };
-
-const struct report_form *form_get(unsigned int index)
-{
-	return index < sizeof(forms) / sizeof(*forms) ? &forms[index] : NULL;
-}

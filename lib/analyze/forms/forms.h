@@ -2,7 +2,7 @@
 /*
  * The forms in which a report is shown, each made from the report alone.
  *
- * A new one needs a file with its functions, their prototypes below, a line in ../rules.mk, a row of forms[] in
+ * A new one needs a file with its functions, their prototypes below, a line in ../rules.mk, a row of report_forms[] in
  * forms.c, a word in misc/e2frag.8, and lines of tests/frag-options/expect and tests/completion/expect. Then e2frag
  * --format= accepts it, and refuses requests for which it has no function. Parts that a form has no place for
  * (--groups in e4defrag's) are left out.
@@ -48,8 +48,8 @@ struct report_form {
 	                     const struct form_parts *parts, FILE *stream);
 };
 
-/* Returns the form of this index; NULL after the last one. */
-const struct report_form *form_get(unsigned int index);
+/* Ends with a zero row; the first is the default. */
+extern const struct report_form report_forms[];
 
 /* Text of at most 80 columns, except for paths and mb_groups. Control characters of names are shown as \ooo. */
 MUST_CHECK errcode_t form_text(const struct report *report, const struct form_parts *parts, FILE *stream);

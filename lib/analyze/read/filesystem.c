@@ -10,23 +10,25 @@ void report_filesystem_describe(const struct volume *volume, struct report_files
 	const struct ext2_super_block *super = &volume->superblock;
 	bool has_flex_groups = super->s_feature_incompat & EXT4_FEATURE_INCOMPAT_FLEX_BG;
 
+	*filesystem = (struct report_filesystem){
+		.target = filesystem->target,
+		.device = volume->path,
+		.offset_bytes = volume->offset_bytes,
+		.block_bytes = volume->format.block_bytes,
+		.cluster_blocks = UINT32_C(1) << volume->format.cluster_bits,
+		.blocks_per_group = super->s_blocks_per_group,
+		.groups = volume->geometry.groups,
+		.inodes = volume->inodes,
+		.first_block = volume->geometry.first_block,
+		.blocks = volume->geometry.end_block,
+		.missing_blocks = volume->geometry.end_block - volume->readable_end,
+		.span_blocks =
+			score_span(super->s_blocks_per_group, has_flex_groups ? super->s_log_groups_per_flex : 0),
+		.has_extents = volume->format.extents,
+		.journals_data = (super->s_default_mount_opts & EXT3_DEFM_JMODE) == EXT3_DEFM_JMODE_DATA,
+		.needs_recovery = volume->needs_recovery,
+		.is_mounted = volume->is_mounted,
+	};
 	memcpy(filesystem->label, super->s_volume_name, sizeof(super->s_volume_name));
-	filesystem->label[sizeof(super->s_volume_name)] = '\0';
 	uuid_unparse(super->s_uuid, filesystem->uuid);
-	filesystem->device = volume->path;
-	filesystem->offset_bytes = volume->offset_bytes;
-	filesystem->block_bytes = volume->format.block_bytes;
-	filesystem->cluster_blocks = UINT32_C(1) << volume->format.cluster_bits;
-	filesystem->blocks_per_group = super->s_blocks_per_group;
-	filesystem->groups = volume->geometry.groups;
-	filesystem->inodes = volume->inodes;
-	filesystem->first_block = volume->geometry.first_block;
-	filesystem->blocks = volume->geometry.end_block;
-	filesystem->missing_blocks = volume->geometry.end_block - volume->readable_end;
-	filesystem->span_blocks =
-		score_span(super->s_blocks_per_group, has_flex_groups ? super->s_log_groups_per_flex : 0);
-	filesystem->has_extents = volume->format.extents;
-	filesystem->journals_data = (super->s_default_mount_opts & EXT3_DEFM_JMODE) == EXT3_DEFM_JMODE_DATA;
-	filesystem->needs_recovery = volume->needs_recovery;
-	filesystem->is_mounted = volume->is_mounted;
 }

@@ -144,7 +144,7 @@ static void leave_out(const struct bitmap_reader *reading, uint32_t number, uint
 	}
 }
 
-static errcode_t read_batch(void *context, unsigned int index, size_t batch, struct problem *problem)
+static errcode_t read_batch(void *context, unsigned int index, size_t batch, struct problem *problem UNUSED)
 {
 	const struct bitmap_reader *reading = context;
 	const struct volume *volume = reading->volume;
@@ -154,7 +154,6 @@ static errcode_t read_batch(void *context, unsigned int index, size_t batch, str
 	uint32_t end =
 		volume->geometry.groups - number < BATCH_GROUPS ? volume->geometry.groups : number + BATCH_GROUPS;
 
-	(void)problem;
 	if (volume_is_spent(volume)) {
 		leave_out(reading, number, end);
 		return 0;

@@ -80,29 +80,17 @@ static bool see_record(void *context, const struct map_record *record)
 	return true;
 }
 
-static uint64_t ideal_extents(const struct scan_run *run, const struct file_layout *layout)
-{
-	return score_ideal(layout->blocks, run->scan->report->filesystem.span_blocks);
-}
-
 /* Returns how many extents would be ideal. */
 static uint64_t add_to_sums(const struct scan_run *run, struct report_sums *sums, const struct file_layout *layout,
                             const struct map_shape *shape)
 {
-	uint64_t ideal = ideal_extents(run, layout);
+	uint64_t ideal = score_ideal(layout->counts.blocks, run->scan->report->filesystem.span_blocks);
 
-	sums->files += !!layout->blocks;
-	sums->blocks += layout->blocks;
-	sums->records += layout->records;
-	sums->extents += layout->extents;
-	sums->runs += layout->runs;
+	counts_add(&sums->counts, &layout->counts, sizeof(sums->counts));
+	sums->files += !!layout->counts.blocks;
 	sums->ideal_extents += ideal;
 	sums->map_blocks += shape->blocks;
-	sums->fragmented_files += layout->extents > ideal;
-	sums->unwritten_blocks += layout->unwritten_blocks;
-	sums->unwritten_records += layout->unwritten_records;
-	sums->holes += layout->holes;
-	seek_merge(&sums->inside, &layout->seeks);
+	sums->fragmented_files += layout->counts.extents > ideal;
 	return ideal;
 }
 
@@ -112,16 +100,16 @@ static errcode_t add_regular(const struct scan_run *run, unsigned int index, uin
 	const struct file_layout *layout = &walk->layout;
 	struct report_files *files = &run->workers[index].files;
 
-	if (!layout->blocks) {
+	if (!layout->counts.blocks) {
 		files->empty++;
 		return 0;
 	}
 	uint64_t ideal = add_to_sums(run, &files->regular, layout, &walk->shape);
-	enum file_kind kind =
-		verdict_decide(&files->kinds, layout, walk->shape.blocks, ideal,
-	                       verdict_obstacle(run->scan->report, inode->flags, inode->size_bytes, layout->blocks),
-	                       run->scan->report->filesystem.block_bytes);
-	histogram_add(&files->extents_per_file, layout->extents);
+	enum file_kind kind = verdict_decide(
+		&files->kinds, layout, walk->shape.blocks, ideal,
+		verdict_obstacle(run->scan->report, inode->flags, inode->size_bytes, layout->counts.blocks),
+		run->scan->report->filesystem.block_bytes);
+	histogram_add(&files->extents_per_file, layout->counts.extents);
 	if (inode->flags & EXT4_EXTENTS_FL) {
 		files->by_extents++;
 		if (walk->shape.depth > files->largest_depth)
@@ -133,10 +121,10 @@ static errcode_t add_regular(const struct scan_run *run, unsigned int index, uin
 		run->visitors[n].file(run->visitors[n].context, index, ino, run->scan->parents[ino], layout);
 	return worst_add(&run->workers[index].worst, &(struct report_file){
 							     .ino = ino,
-							     .blocks = layout->blocks,
-							     .extents = layout->extents,
-							     .runs = layout->runs,
-							     .records = layout->records,
+							     .blocks = layout->counts.blocks,
+							     .extents = layout->counts.extents,
+							     .runs = layout->counts.runs,
+							     .records = layout->counts.records,
 							     .ideal_extents = ideal,
 							     .size_bytes = inode->size_bytes,
 							     .kind = kind,
@@ -163,12 +151,12 @@ static errcode_t walk_regular(const struct scan_run *run, unsigned int index, ui
 		__atomic_add_fetch(&run->scan->report->quick.files, 1, __ATOMIC_RELAXED);
 	*segment = (struct scan_segment){
 		.ino = ino,
-		.has_blocks = walk.layout.blocks,
+		.has_blocks = walk.layout.counts.blocks,
 		.first = walk.layout.first_physical,
 		.end = walk.layout.last.physical + walk.layout.last.count,
 	};
 	/* A file that is left out entirely may be empty or not. */
-	return walk.shape.is_left_out && !walk.layout.blocks ? 0 : add_regular(run, index, ino, inode, &walk);
+	return walk.shape.is_left_out && !walk.layout.counts.blocks ? 0 : add_regular(run, index, ino, inode, &walk);
 }
 
 static void walk_other(const struct scan_run *run, unsigned int index, uint32_t ino, const struct inode_view *inode,
@@ -190,14 +178,9 @@ static errcode_t add_segment(const struct scan_run *run, struct scan_worker *wor
 		last->end = segment->end;
 		return 0;
 	}
-	errcode_t error = vector_reserve(&worker->segments, &worker->segment_capacity, worker->segment_count + 1,
-	                                 sizeof(*worker->segments));
-
-	if (error)
-		return error;
-	worker->segments[worker->segment_count++] = *segment;
 	worker->is_in_segment = !segment->is_large;
-	return 0;
+	return vector_add(&worker->segments, &worker->segment_count, &worker->segment_capacity, segment,
+	                  sizeof(*segment));
 }
 
 static errcode_t read_regular(const struct scan_run *run, unsigned int index, uint32_t ino,
@@ -260,15 +243,14 @@ static errcode_t read_directory(const struct scan_run *run, unsigned int index, 
 {
 	struct scan_worker *worker = &run->workers[index];
 	struct report_directories *report = &worker->directories_report;
-	struct parent_finder finder = { run->scan, ino, { 0 } };
+	struct parent_finder finder = { .scan = run->scan, .directory = ino };
 	const struct directory_visitor visitor = { note_parent, add_own_record, &finder };
 	struct directory_shape shape;
-	errcode_t error = vector_reserve(&worker->directories, &worker->directory_capacity, worker->directory_count + 1,
-	                                 sizeof(*worker->directories));
+	errcode_t error = vector_add(&worker->directories, &worker->directory_count, &worker->directory_capacity, &ino,
+	                             sizeof(ino));
 
 	if (error)
 		return error;
-	worker->directories[worker->directory_count++] = ino;
 	directory_walk(&worker->walker, ino, raw, inode, &visitor, &shape);
 	report->count++;
 	report->entries += shape.entries;
@@ -278,7 +260,7 @@ static errcode_t read_directory(const struct scan_run *run, unsigned int index, 
 		report->indexed[shape.index_levels]++;
 	else
 		report->linear++;
-	histogram_add(&report->blocks_per_directory, finder.layout.blocks);
+	histogram_add(&report->blocks_per_directory, finder.layout.counts.blocks);
 	add_to_sums(run, &report->sums, &finder.layout, &shape.map);
 	return 0;
 }
@@ -367,7 +349,7 @@ static void expect_maps(const struct scan_run *run, const struct scan_worker *wo
 	}
 }
 
-static errcode_t scan_chunk(void *context, unsigned int index, size_t task, struct problem *problem)
+static errcode_t scan_chunk(void *context, unsigned int index, size_t task, struct problem *problem UNUSED)
 {
 	const struct scan_run *run = context;
 	const struct volume *volume = run->scan->volume;
@@ -379,7 +361,6 @@ static errcode_t scan_chunk(void *context, unsigned int index, size_t task, stru
 	uint32_t used = volume->group[group].inodes_used, first = first_block * per_block;
 	uint32_t first_ino = group * volume->geometry.inodes_per_group + first + 1;
 
-	(void)problem;
 	if (used <= first)
 		return 0;
 	if (!volume->group[group].inode_table) {
@@ -416,7 +397,7 @@ static errcode_t scan_chunk(void *context, unsigned int index, size_t task, stru
 	return error;
 }
 
-static errcode_t scan_large(void *context, unsigned int index, size_t task, struct problem *problem)
+static errcode_t scan_large(void *context, unsigned int index, size_t task, struct problem *problem UNUSED)
 {
 	const struct scan_run *run = context;
 	struct scan_segment *segment = &run->segments[run->large[task]];
@@ -424,7 +405,6 @@ static errcode_t scan_large(void *context, unsigned int index, size_t task, stru
 	struct inode_view inode;
 	uint32_t ino = segment->ino;
 
-	(void)problem;
 	if (volume_is_spent(run->scan->volume)) {
 		__atomic_add_fetch(&run->scan->report->quick.files, 1, __ATOMIC_RELAXED);
 		return 0;
@@ -488,27 +468,17 @@ static void join_segments(const struct scan_run *run)
 	}
 }
 
-/* Adds the members of *to before the given offset, which are counts. */
-static void add_counts(void *to, const void *from, size_t bytes)
-{
-	uint64_t *sums = to;
-	const uint64_t *more = from;
-
-	for (size_t n = 0; n < bytes / sizeof(*sums); n++)
-		sums[n] += more[n];
-}
-
 static errcode_t merge_worker(struct inode_scan *scan, const struct scan_worker *worker)
 {
 	struct report_files *files = &scan->report->files;
 	struct report_directories *directories = &scan->report->directories;
 
-	add_counts(files, &worker->files, offsetof(struct report_files, largest_depth));
+	counts_add(files, &worker->files, offsetof(struct report_files, largest_depth));
 	if (worker->files.largest_depth > files->largest_depth)
 		files->largest_depth = worker->files.largest_depth;
 	histogram_merge(&files->extents_per_file, &worker->files.extents_per_file);
 	histogram_merge(&files->extent_blocks, &worker->files.extent_blocks);
-	add_counts(directories, &worker->directories_report, offsetof(struct report_directories, blocks_per_directory));
+	counts_add(directories, &worker->directories_report, offsetof(struct report_directories, blocks_per_directory));
 	histogram_merge(&directories->blocks_per_directory, &worker->directories_report.blocks_per_directory);
 	damage_merge(&scan->damage, &worker->damage);
 	for (size_t n = 0; n < worker->worst.count; n++) {
@@ -613,8 +583,8 @@ errcode_t inode_scan_run(struct inode_scan *scan, unsigned int parts, const stru
 	const struct report_sums *regular = &files->regular;
 
 	worst_sort(&scan->report->worst);
-	files->ratio = score_ratio(regular->runs, regular->ideal_extents, regular->blocks);
-	files->score = score_of(regular->runs, regular->ideal_extents, regular->blocks);
+	files->ratio = score_ratio(regular->counts.runs, regular->ideal_extents, regular->counts.blocks);
+	files->score = score_of(regular->counts.runs, regular->ideal_extents, regular->counts.blocks);
 	return 0;
 }
 

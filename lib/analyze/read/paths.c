@@ -68,12 +68,9 @@ static void sort_and_join(struct path_search *search)
 
 static errcode_t want(struct path_search *search, uint32_t ino)
 {
-	errcode_t error =
-		vector_reserve(&search->wanted, &search->capacity, search->count + 1, sizeof(*search->wanted));
+	const struct wanted wanted = { .ino = ino, .parent = search->scan->parents[ino] };
 
-	if (!error)
-		search->wanted[search->count++] = (struct wanted){ .ino = ino, .parent = search->scan->parents[ino] };
-	return error;
+	return vector_add(&search->wanted, &search->count, &search->capacity, &wanted, sizeof(wanted));
 }
 
 /* Adds the ancestors of wanted inodes, each once: a chain of a million directories takes a million steps. */

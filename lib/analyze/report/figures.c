@@ -71,19 +71,19 @@ static double member_of(const struct report *report, const char *path)
 		{ "free.weighted_median_kb", histogram_weighted_percentile(sizes, 50) * kilobytes },
 		{ "free.max_kb", sizes->maximum * kilobytes },
 		{ "files.count", regular->files },
-		{ "files.blocks", regular->blocks },
-		{ "files.extents", regular->extents },
+		{ "files.blocks", regular->counts.blocks },
+		{ "files.extents", regular->counts.extents },
 		{ "files.fragmented_files", regular->fragmented_files },
 		{ "files.map_blocks", regular->map_blocks },
-		{ "files.runs", regular->runs },
+		{ "files.runs", regular->counts.runs },
 		{ "files.ideal_extents", regular->ideal_extents },
-		{ "files.seeks_inside.jumps", regular->inside.jumps },
-		{ "files.seeks_inside.far", regular->inside.far },
-		{ "files.seeks_inside.backward", regular->inside.backward },
+		{ "files.seeks_inside.jumps", regular->counts.seeks.jumps },
+		{ "files.seeks_inside.far", regular->counts.seeks.far },
+		{ "files.seeks_inside.backward", regular->counts.seeks.backward },
 		{ "files.seeks_between.jumps", report->files.between.jumps },
 		{ "files.seeks_between.far", report->files.between.far },
 		{ "files.seeks_between.backward", report->files.between.backward },
-		{ "directories.extents", report->directories.sums.extents },
+		{ "directories.extents", report->directories.sums.counts.extents },
 	};
 	size_t member = 0;
 
@@ -106,10 +106,10 @@ void figures_compute(const struct report *report, struct figure_values *values)
 	for (size_t n = 0; n < FIGURE_COUNT; n++) {
 		const struct figure *figure = &figures[n];
 
-		values->values[n] =
-			figure_value(figure, member_of(report, figure->first),
-		                     figure->second ? member_of(report, figure->second) : 0,
-		                     (double)report->files.regular.blocks, report->filesystem.block_bytes / 1024.0);
+		values->values[n] = figure_value(figure, member_of(report, figure->first),
+		                                 figure->second ? member_of(report, figure->second) : 0,
+		                                 (double)report->files.regular.counts.blocks,
+		                                 report->filesystem.block_bytes / 1024.0);
 	}
 }
 

@@ -10,11 +10,13 @@ void seek_count(struct seek_counts *seeks, uint64_t from, uint64_t to, uint64_t 
 	seeks->backward += to < from;
 }
 
-void seek_merge(struct seek_counts *to, const struct seek_counts *from)
+void counts_add(void *to, const void *from, size_t bytes)
 {
-	to->jumps += from->jumps;
-	to->far += from->far;
-	to->backward += from->backward;
+	uint64_t *sums = to;
+	const uint64_t *more = from;
+
+	for (size_t n = 0; n < bytes / sizeof(*sums); n++)
+		sums[n] += more[n];
 }
 
 /* An indirect map has its blocks between the file's: at most one of each level. */
@@ -32,7 +34,7 @@ static void begin_extent(struct file_layout *layout, struct histogram *sizes)
 {
 	if (layout->run_blocks && sizes)
 		histogram_add(sizes, layout->run_blocks);
-	layout->extents++;
+	layout->counts.extents++;
 	layout->run_blocks = 0;
 }
 
@@ -40,32 +42,32 @@ void layout_add(struct file_layout *layout, const struct map_record *record, uin
                 struct histogram *sizes)
 {
 	const struct map_record *last = &layout->last;
-	uint64_t logical_end = layout->records ? last->logical + last->count : 0;
+	uint64_t logical_end = layout->counts.records ? last->logical + last->count : 0;
 	bool is_next = record->logical == logical_end;
 
-	layout->holes += !is_next;
-	if (!layout->records) {
+	layout->counts.holes += !is_next;
+	if (!layout->counts.records) {
 		layout->first_physical = record->physical;
-		layout->runs++;
+		layout->counts.runs++;
 		begin_extent(layout, sizes);
 	} else {
 		uint64_t physical_end = last->physical + last->count;
 
-		layout->runs +=
+		layout->counts.runs +=
 			!is_next || record->physical != physical_end || record->is_unwritten != last->is_unwritten;
 		layout->cuts += is_next && record->physical != physical_end;
 		layout->short_cuts += is_next && record->physical > physical_end &&
 		                      record->physical <= physical_end + MAP_STEP_BLOCKS;
-		seek_count(&layout->seeks, physical_end, record->physical, far_blocks);
+		seek_count(&layout->counts.seeks, physical_end, record->physical, far_blocks);
 		if (!goes_on(last, record))
 			begin_extent(layout, sizes);
 	}
-	layout->records++;
-	layout->blocks += record->count;
+	layout->counts.records++;
+	layout->counts.blocks += record->count;
 	layout->run_blocks += record->count;
 	if (record->is_unwritten) {
-		layout->unwritten_records++;
-		layout->unwritten_blocks += record->count;
+		layout->counts.unwritten_records++;
+		layout->counts.unwritten_blocks += record->count;
 	}
 	layout->last = *record;
 }

@@ -52,11 +52,7 @@ errcode_t worst_add(struct worst_files *worst, const struct report_file *file)
 	/* Sorting only now and then costs no more per file than a heap would. */
 	if (worst->count == 2 * worst->limit)
 		worst_sort(worst);
-	errcode_t error = vector_reserve(&worst->files, &worst->capacity, worst->count + 1, sizeof(*worst->files));
-
-	if (!error)
-		worst->files[worst->count++] = *file;
-	return error;
+	return vector_add(&worst->files, &worst->count, &worst->capacity, file, sizeof(*file));
 }
 
 /* --- Damage ------------------------------------------------------------------------------------------------- */

@@ -13,6 +13,8 @@
 #include "support/histogram.h"
 #include "support/problem.h"
 
+struct delta;
+
 struct report_filesystem {
 	const char *target;    /* as the user named it */
 	const char *device;    /* the file or device that has it */
@@ -80,16 +82,10 @@ struct report_free {
 /* Sums over files of one kind: counts only. */
 struct report_sums {
 	uint64_t files; /* with blocks */
-	uint64_t blocks;
-	uint64_t records; /* of their maps */
-	uint64_t extents; /* as filefrag counts */
-	uint64_t runs;    /* as e4defrag counts */
+	struct layout_counts counts;
 	uint64_t ideal_extents;
 	uint64_t map_blocks;       /* blocks of extent trees and indirect maps */
 	uint64_t fragmented_files; /* with more extents than is ideal */
-	uint64_t unwritten_blocks, unwritten_records;
-	uint64_t holes;
-	struct seek_counts inside; /* when each file is read from start to end */
 };
 
 /* The layout of a file, by verdict_decide(). */
@@ -281,6 +277,7 @@ struct report {
 	struct report_directory *by_directory; /* NULL unless asked for */
 	size_t by_directory_count;
 	struct report_unlink *unlink; /* NULL unless asked for */
+	const struct delta *delta;    /* against an older image; the caller's; NULL unless asked for */
 	struct report_verdict verdict;
 	double seconds; /* time of the analysis */
 	struct report_quick quick;

@@ -65,13 +65,13 @@ static enum file_kind kind_of(const struct file_layout *layout, uint64_t map_blo
 	/* Skipping a block of the map does not count as a seek. */
 	uint64_t needed = (layout->short_cuts < map_blocks ? layout->short_cuts : map_blocks) + ideal - 1;
 	uint64_t more_pieces = layout->cuts > needed ? layout->cuts - needed : 0;
-	uint64_t forced = layout->runs - 1 - layout->cuts; /* at borders of holes and unwritten blocks */
+	uint64_t forced = layout->counts.runs - 1 - layout->cuts; /* at borders of holes and unwritten blocks */
 
-	if (more_pieces > FEW_PIECES && is_short(layout->blocks, more_pieces, block_bytes))
+	if (more_pieces > FEW_PIECES && is_short(layout->counts.blocks, more_pieces, block_bytes))
 		return FILE_SCATTERED;
-	if (forced > FEW_PIECES && is_short(layout->blocks, forced, block_bytes))
+	if (forced > FEW_PIECES && is_short(layout->counts.blocks, forced, block_bytes))
 		return FILE_SPARSE;
-	return more_pieces && is_short(layout->blocks, more_pieces, block_bytes) ? FILE_SPLIT : FILE_WELL;
+	return more_pieces && is_short(layout->counts.blocks, more_pieces, block_bytes) ? FILE_SPLIT : FILE_WELL;
 }
 
 enum file_obstacle verdict_obstacle(const struct report *report, uint32_t inode_flags, uint64_t size_bytes,
@@ -94,13 +94,13 @@ enum file_kind verdict_decide(struct report_kinds *kinds, const struct file_layo
 	struct report_kind *const of_kind[] = { NULL, &kinds->scattered, &kinds->sparse, &kinds->split };
 	struct report_kind *const of_obstacle[] = { NULL, &kinds->refused, &kinds->too_large };
 	enum file_kind kind = kind_of(layout, map_blocks, ideal, block_bytes);
-	bool is_large = layout->blocks * block_bytes >= VERDICT_LARGE_BYTES;
+	bool is_large = layout->counts.blocks * block_bytes >= VERDICT_LARGE_BYTES;
 
-	add_to_kind(&kinds->all, layout->blocks, is_large);
+	add_to_kind(&kinds->all, layout->counts.blocks, is_large);
 	if (of_kind[kind])
-		add_to_kind(of_kind[kind], layout->blocks, is_large);
+		add_to_kind(of_kind[kind], layout->counts.blocks, is_large);
 	if (kind == FILE_SCATTERED && of_obstacle[obstacle])
-		add_to_kind(of_obstacle[obstacle], layout->blocks, is_large);
+		add_to_kind(of_obstacle[obstacle], layout->counts.blocks, is_large);
 	return kind;
 }
 

@@ -2,6 +2,7 @@
 #include "populate/build/identity.h"
 
 #include <endian.h>
+#include <nettle/sha2.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <uuid/uuid.h>
@@ -131,4 +132,20 @@ void identity_choose(const struct tree *tree, const struct populate_options *opt
 
 	derive(&digest, "uuid", identity->uuid);
 	derive(&digest, "hash seed", identity->hash_seed);
+}
+
+struct tree_identity identity_of_tree(const char *filesystem_uuid)
+{
+	static const char purpose[] = "dm-verity salt ", uuid_purpose[] = "dm-verity UUID ";
+	struct tree_identity identity;
+	struct sha256_ctx state;
+	char name[sizeof(uuid_purpose) + IDENTITY_TEXT_BYTES];
+	int length = snprintf(name, sizeof(name), "%s%s", uuid_purpose, filesystem_uuid);
+
+	sha256_init(&state);
+	sha256_update(&state, sizeof(purpose) - 1, (const uint8_t *)purpose);
+	sha256_update(&state, strlen(filesystem_uuid), (const uint8_t *)filesystem_uuid);
+	sha256_digest(&state, sizeof(identity.salt), identity.salt);
+	uuid_generate_sha1(identity.uuid, name_space, name, (size_t)length);
+	return identity;
 }

@@ -17,4 +17,19 @@ struct identity {
 	char hash_seed[IDENTITY_TEXT_BYTES];
 };
 
+/* Salts of dm-verity have as many bytes, as veritysetup(8) draws them. */
+#define IDENTITY_SALT_BYTES 32
+
+/*
+ * The salt and the UUID of a hash tree, derived from the UUID of the filesystem that it protects. So they are drawn
+ * where that is, and an update that keeps the filesystem's keeps them too: then trees differ only where the filesystems
+ * do.
+ */
+struct tree_identity {
+	unsigned char salt[IDENTITY_SALT_BYTES];
+	unsigned char uuid[16];
+};
+
+struct tree_identity identity_of_tree(const char *filesystem_uuid);
+
 void identity_choose(const struct tree *tree, const struct populate_options *options, struct identity *identity);

@@ -32,7 +32,7 @@ static errcode_t write_blocks(struct sink *sink, uint64_t block, uint32_t count,
 	return image_write(&of(sink)->image, bytes, (size_t)count * sink->block_bytes, block * sink->block_bytes);
 }
 
-static errcode_t write_data(struct sink *sink, uint64_t block, uint32_t count, const void *bytes)
+static errcode_t write_past_cache(struct sink *sink, uint64_t block, uint32_t count, const void *bytes)
 {
 	struct image_sink *own = of(sink);
 	const struct image direct = { own->image.direct_descriptor, -1, own->image.offset_bytes };
@@ -47,6 +47,16 @@ static errcode_t write_data(struct sink *sink, uint64_t block, uint32_t count, c
 		atomic_store_explicit(&own->is_direct, false, memory_order_relaxed);
 	}
 	return write_blocks(sink, block, count, bytes);
+}
+
+static errcode_t write_data(struct sink *sink, uint64_t block, uint32_t count, const void *bytes)
+{
+	struct leaf_hashes *leaves = of(sink)->leaves;
+	errcode_t error = write_past_cache(sink, block, count, bytes);
+
+	if (error || !leaves)
+		return error;
+	return leaf_hashes_note(leaves, bytes, (size_t)count * sink->block_bytes, block * sink->block_bytes);
 }
 
 static void discard(struct sink *sink, uint64_t block, uint64_t count)
@@ -77,5 +87,6 @@ void image_sink_init(struct image_sink *sink, const struct image *image, uint32_
 
 	sink->sink = (struct sink){ &operations, block_bytes, is_direct ? IMAGE_SINK_DIRECT_BYTES : SINK_CACHED_BYTES };
 	sink->image = *image;
+	sink->leaves = NULL;
 	atomic_init(&sink->is_direct, is_direct);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "image/sink.h"
+#include "populate/build/leaf_hashes.h"
 
 /* The largest write past the page cache: no processor cache limits it. */
 #define IMAGE_SINK_DIRECT_BYTES (1u << 20)
@@ -31,7 +32,8 @@ MUST_CHECK errcode_t image_read(const struct image *image, void *bytes, size_t c
 struct image_sink {
 	struct sink sink;
 	struct image image;
-	atomic_bool is_direct; /* data go past the page cache, until the device refuses that */
+	atomic_bool is_direct;      /* data go past the page cache, until the device refuses that */
+	struct leaf_hashes *leaves; /* that note data when they are written, borrowed; NULL: none */
 };
 
 /* The file in which the image is made. output_open() and looking at the output say all but the sink. */

@@ -5,8 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ondisk/dm_verity.h"
 #include "tree/details.h"
 #include "tree/source_limits.h"
+#include "source/labels/labels.h"
 #include "source/owners/owner_map.h"
 #include "source/sources.h"
 #include "tree/exclude.h"
@@ -21,6 +23,25 @@ enum reflink {
 
 /* The most readers there are, unless the user gives a number. Each takes half a MiB once it has work. */
 #define POPULATE_MOST_READERS 64
+
+enum dm_verity_algorithm {
+	DM_VERITY_SHA256,
+	DM_VERITY_SHA512,
+};
+
+/* The hash tree that dm-verity checks the filesystem by. */
+struct dm_verity_options {
+	const char *target;         /* the file for it; NULL: none is made */
+	bool is_appended;           /* it follows the filesystem instead */
+	const char *root_hash_path; /* a file for the root hash; NULL: none */
+	enum dm_verity_algorithm algorithm;
+	uint32_t data_block_bytes; /* powers of two; 0: 4096, or the filesystem's if those are smaller */
+	uint32_t hash_block_bytes; /* 0: 4096 */
+	bool has_salt, has_uuid;   /* those that follow are given; else they are derived */
+	uint32_t salt_bytes;
+	uint8_t salt[DM_VERITY_MOST_SALT_BYTES];
+	uint8_t uuid[DM_VERITY_UUID_BYTES];
+};
 
 /* Files that fs-verity is to protect, beside those that sources and the manifest name. */
 struct verity_rules {
@@ -46,8 +67,10 @@ struct populate_options {
 	bool inodes_fixed;             /* -N among mke2fs: exactly so many */
 	bool block_size_given;         /* -b among mke2fs */
 	bool usage_given;              /* -T among mke2fs */
-	bool own_defaults;         /* blocks of 4 KiB, and no holes that are not worth an extent; false: as mke2fs(8) */
-	const char *stable_from;   /* an earlier image whose layout is to be kept; NULL: none */
+	bool own_defaults;       /* blocks of 4 KiB, and no holes that are not worth an extent; false: as mke2fs(8) */
+	const char *stable_from; /* an earlier image whose layout is to be kept; NULL: none */
+	const char *against;     /* an older image, of which the report says what differs; NULL: none */
+	uint64_t against_chunk_bytes;
 	uint64_t free_bytes;       /* to be left free at least for any user, as statfs(2) counts; or: */
 	unsigned int free_percent; /* of the filesystem's blocks, below 100 */
 	uint32_t free_inodes;      /* to be left free at least */
@@ -71,8 +94,10 @@ struct populate_options {
 	enum reflink reflink;          /* other than REFLINK_NEVER only with zeros_of_source */
 	struct owner_map *owners;      /* NULL: owners stay the source's; names in it are resolved */
 	const char *metadata;          /* a manifest for source/manifest/metadata.h; NULL: none */
+	struct dm_verity_options dm_verity;
 	struct verity_rules verity;
-	struct progress *progress; /* may be NULL */
+	struct label_options labels; /* SELinux's */
+	struct progress *progress;   /* may be NULL */
 };
 
 /* A file's time as it is asked for: none is after the epoch, if there is one. */

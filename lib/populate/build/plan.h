@@ -103,7 +103,8 @@ struct xattr_plan {
 	struct xattr_store *stores; /* one for each of the tree's sets */
 	struct xattr_value *values;
 	size_t value_count, value_capacity;
-	uint32_t *buckets; /* of values, by their hash; NULL: none has been made yet */
+	uint32_t *buckets;         /* of values, by their hash; NULL: none has been made yet */
+	uint32_t lost_found_share; /* as placement.xattr_share, of mke2fs's lost+found */
 };
 
 /* A regular file that fs-verity protects in the image. */

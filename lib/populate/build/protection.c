@@ -67,7 +67,8 @@ struct verity_place protection_place(const struct plan *plan, uint32_t node)
 
 static bool may_have_usual_blocks(const struct plan *plan, const struct tree_verity *verity)
 {
-	return verity->block_bits <= PROTECTION_USUAL_BLOCK_BITS && !plan->options->block_size_given;
+	return verity->block_bits <= PROTECTION_USUAL_BLOCK_BITS && !plan->options->block_size_given &&
+	       !plan->options->usage_given && !plan->source->base;
 }
 
 errcode_t protection_decide(const struct plan *plan, uint32_t node, bool *is_protected)
@@ -78,16 +79,21 @@ errcode_t protection_decide(const struct plan *plan, uint32_t node, bool *is_pro
 	errcode_t error = 0;
 
 	*is_protected = false;
-	if (!verity)
+	/* The hashes are those of the contents, which are not known. */
+	if (!verity || plan_node(plan, node)->is_encrypted)
 		return 0;
 	if (!format->verity || !format->extents)
 		error = ENOTSUP;
-	else if (verity->block_bits > format->block_bits)
+	else if (verity->block_bits > format->block_bits ||
+	         (format->block_bits < PROTECTION_USUAL_BLOCK_BITS && may_have_usual_blocks(plan, verity)))
 		error = E2BIG;
 	else
 		error = place_of(plan, node, &place);
 	*is_protected = !error;
-	/* E2BIG lets the size be looked for once more, with blocks of 4 KiB (populate/size/size.c). */
+	/*
+	 * E2BIG lets the size be looked for once more, with blocks of 4 KiB (populate/size/size.c). Linux before 6.3
+	 * mounts no filesystem with the feature verity and smaller ones.
+	 */
 	if (verity->is_inherited && !(error == E2BIG && may_have_usual_blocks(plan, verity)))
 		return 0;
 	return error;

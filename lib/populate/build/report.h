@@ -5,7 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ondisk/dm_verity.h"
 #include "ondisk/verity.h"
+#include "image/delta.h"
 #include "support/problem.h"
 
 /* In their order; each is also a stage of the progress that is shown. */
@@ -24,6 +26,18 @@ struct populate_source {
 	char *path;
 	uint64_t names;
 	uint64_t data_bytes; /* holes left out; of a file with several names once */
+};
+
+/* The hash tree for dm-verity. Texts are hexadecimal digits. */
+struct populate_dm_verity {
+	const char *algorithm; /* NULL: none was asked for */
+	uint32_t data_block_bytes, hash_block_bytes;
+	uint64_t data_blocks;
+	uint64_t offset_bytes;                               /* of its superblock, in the file that has it */
+	uint64_t bytes;                                      /* of superblock and tree */
+	char root_hash[2 * HASH_TREE_MOST_DIGEST_BYTES + 1]; /* empty with size_only */
+	char salt[2 * DM_VERITY_MOST_SALT_BYTES + 1];
+	char uuid[2 * DM_VERITY_UUID_BYTES + 5];
 };
 
 /* A file that fs-verity protects. */
@@ -48,6 +62,7 @@ struct populate_report {
 	uint64_t data_blocks;   /* of regular files */
 	uint64_t data_extents;
 	uint64_t flagged_files; /* of any type, that have file flags */
+	uint64_t labelled;      /* files that have an SELinux label; counted only where rules are given */
 	uint64_t zero_blocks;   /* found to hold only zeros and made holes */
 	uint64_t shared_bytes;  /* of data_bytes, in blocks that the image shares with files of the source */
 	uint64_t free_blocks;   /* the reserved ones too; with size_only: at least */
@@ -59,8 +74,10 @@ struct populate_report {
 	bool verified;                   /* asked for, and nothing was found */
 	struct populate_source *sources; /* in their order, each layer of an OCI image by itself; owned */
 	uint32_t source_count;
+	struct populate_dm_verity dm_verity;
 	struct populate_protected *protected_files; /* in the order of the tree; owned */
 	uint64_t protected_count;
+	struct delta delta; /* against the older image, if one is given */
 	bool skipped_image; /* the image itself was found in the source and left out */
 	struct warnings warnings;
 };

@@ -245,7 +245,8 @@ errcode_t block_sharing_move(struct block_sharing *sharing, const struct content
 	const struct plan *plan = sharing->plan;
 	const struct image_file *file = sharing->file;
 	const unsigned int block_bits = plan->format.block_bits;
-	uint64_t start = (uint64_t)blocks->logical << block_bits, left = plan_node(plan, node)->size_bytes - start;
+	uint64_t start = (uint64_t)blocks->logical << block_bits,
+		 left = tree_stored_bytes(plan->source->tree, plan_node(plan, node)) - start;
 	uint64_t space = (uint64_t)blocks->count << block_bits;
 	struct transfer all = {
 		.to = file->image.offset_bytes + (blocks->physical << block_bits),

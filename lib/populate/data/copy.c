@@ -79,7 +79,8 @@ static errcode_t copy_blocks(const struct plan *plan, struct copy_worker *own, u
 	const struct ondisk_format *format = &plan->format;
 	uint64_t offset = (uint64_t)blocks->logical << format->block_bits;
 	size_t space = (size_t)blocks->count << format->block_bits;
-	uint64_t left = plan_node(plan, node)->size_bytes - offset;
+	bool is_encrypted = plan_node(plan, node)->is_encrypted;
+	uint64_t left = tree_stored_bytes(plan->source->tree, plan_node(plan, node)) - offset;
 	size_t data_bytes = left < space ? (size_t)left : space;
 	void *bytes;
 
@@ -93,8 +94,12 @@ static errcode_t copy_blocks(const struct plan *plan, struct copy_worker *own, u
 	if (own->reads_last)
 		content_reader_release(own->reader, offset, data_bytes);
 	memset((char *)bytes + data_bytes, 0, space - data_bytes);
-	/* Only whole clusters can become holes, and these blocks may be less than one. */
-	if (!plan->options->zeros_of_source && format->block_bytes << format->cluster_bits <= RUN_WRITER_BYTES)
+	/*
+	 * Only whole clusters can become holes, and these blocks may be less than one. Zeros that are ciphertext are
+	 * no zeros.
+	 */
+	if (!plan->options->zeros_of_source && !is_encrypted &&
+	    format->block_bytes << format->cluster_bits <= RUN_WRITER_BYTES)
 		error = zero_runs_find(format, node, blocks->logical, bytes, data_bytes, &own->zeros);
 	if (error)
 		return problem_set(problem, error, NULL, "cannot note zeros");

@@ -308,6 +308,12 @@ errcode_t protect_end(const struct plan *plan, struct protect_worker *own, struc
 	return error ? problem_set(problem, error, plan->options->image, "cannot write") : 0;
 }
 
+void protect_drop(struct protect_worker *own)
+{
+	if (own->file)
+		free_shared(TAKE(own->file->tree));
+}
+
 void protect_release(const struct plan *plan)
 {
 	for (uint32_t number = 0; number < plan->protected_count; number++)

@@ -39,8 +39,8 @@ struct protect_worker {
 void protect_worker_free(struct protect_worker *own);
 
 /*
- * A file, or one of its slices, is about to be read. directory: where a temporary file may be. A file that is not
- * protected costs nothing. Errors: ENOMEM, those of the temporary file.
+ * A file, or one of its slices, is about to be read; what is one whole slice may be large, too. directory: where a
+ * temporary file may be. A file that is not protected costs nothing. Errors: ENOMEM, those of the temporary file.
  */
 MUST_CHECK errcode_t protect_begin(const struct plan *plan, struct protect_worker *own, uint32_t node, bool is_slice,
                                    const char *directory);
@@ -71,6 +71,9 @@ MUST_CHECK errcode_t protect_end(const struct plan *plan, struct protect_worker 
 /* The same without writing: the bytes of all blocks that protect the file follow from protect_tree() and
  * protect_tail(). */
 MUST_CHECK errcode_t protect_finish(const struct plan *plan, struct protect_worker *own, struct problem *problem);
+
+/* Frees the tree that the file's slices share, if it has one and protect_end() is not called. */
+void protect_drop(struct protect_worker *own);
 
 /* Frees trees that slices share, after a failure. */
 void protect_release(const struct plan *plan);

@@ -382,8 +382,8 @@ static bool is_worth_a_look(const struct zero_search *search, uint32_t number)
 {
 	const struct tree_node *node = plan_node(search->plan, number);
 
-	return S_ISREG(node->mode) && !tree_node_is_link(search->plan->source->tree, number) && node->size_bytes &&
-	       (!search->samples || node->size_bytes >= search->step_bytes);
+	return S_ISREG(node->mode) && !node->is_encrypted && !tree_node_is_link(search->plan->source->tree, number) &&
+	       node->size_bytes && (!search->samples || node->size_bytes >= search->step_bytes);
 }
 
 static errcode_t search_nodes(void *context, unsigned int worker, size_t task, struct problem *problem)

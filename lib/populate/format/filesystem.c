@@ -252,9 +252,32 @@ static void close_allocator(struct filesystem *filesystem)
 	free(TAKE(filesystem->geometry.inodes_uninit));
 }
 
-/* Sets the features that the content needs, as the kernel does when they are first used. */
-static void set_features(const struct filesystem *filesystem, const struct tree *tree)
+/*
+ * As mke2fs does for -O encrypt; with stable_inodes nothing may renumber inodes, or change the UUID. Copies of the
+ * superblock get the features as well, since e2fsck compares these.
+ */
+static void set_encryption(ext2_filsys fs, const struct scanned *source)
 {
+	struct ext2_super_block *super = fs->super;
+	const struct tree *tree = source->tree;
+	const struct tree_node *first = &tree->nodes[source->encrypted.first_node];
+
+	if (!source->encrypted.first_node)
+		return;
+	ext2fs_set_feature_encrypt(super);
+	super->s_encrypt_algos[0] = EXT4_ENCRYPTION_MODE_AES_256_XTS;
+	super->s_encrypt_algos[1] = EXT4_ENCRYPTION_MODE_AES_256_CTS;
+	memcpy(super->s_encrypt_pw_salt, tree->origins[first->origin].encryption->salt,
+	       sizeof(super->s_encrypt_pw_salt));
+	if (source->encrypted.first_keeper)
+		ext2fs_set_feature_stable_inodes(super);
+	fs->flags &= ~EXT2_FLAG_MASTER_SB_ONLY;
+}
+
+/* Sets the features that the content needs, as the kernel does when they are first used. */
+static void set_features(const struct filesystem *filesystem, const struct scanned *source)
+{
+	const struct tree *tree = source->tree;
 	struct ext2_super_block *super = filesystem->fs->super;
 
 	if (tree->xattr_set_count > 1)
@@ -262,12 +285,13 @@ static void set_features(const struct filesystem *filesystem, const struct tree 
 	for (uint32_t node = 0; !ext2fs_has_feature_large_file(super) && node < tree->node_count; node++)
 		if (S_ISREG(tree->nodes[node].mode) && tree->nodes[node].size_bytes > INT32_MAX)
 			ext2fs_set_feature_large_file(super);
+	set_encryption(filesystem->fs, source);
 }
 
-errcode_t filesystem_finish(struct filesystem *filesystem, const struct tree *tree, bool in_place,
+errcode_t filesystem_finish(struct filesystem *filesystem, const struct scanned *source, bool in_place,
                             const struct workplace *work)
 {
-	set_features(filesystem, tree);
+	set_features(filesystem, source);
 	errcode_t error = ext2mb_sync(filesystem->mb);
 
 	if (!error) {

@@ -56,7 +56,7 @@ MUST_CHECK errcode_t filesystem_run(const struct image_file *file, const struct 
  * Sets the features that the tree needs; writes bitmaps, descriptors, and the superblock last. The caller closes the
  * filesystem, after an error too.
  */
-MUST_CHECK errcode_t filesystem_finish(struct filesystem *filesystem, const struct tree *tree, bool in_place,
+MUST_CHECK errcode_t filesystem_finish(struct filesystem *filesystem, const struct scanned *source, bool in_place,
                                        const struct workplace *work);
 
 /*

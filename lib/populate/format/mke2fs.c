@@ -23,6 +23,23 @@ static const char *next_option(const char *option)
 	return option + (*option == ',');
 }
 
+bool mke2fs_is_told_not(const struct populate_options *options, const char *feature)
+{
+	bool is_told = false;
+
+	for (char *const *option = options->mke2fs; option && *option; option++) {
+		if (strncmp(*option, "-O", 2) != 0)
+			continue;
+		for (const char *name = *option + 2; *name; name = next_option(name)) {
+			bool is_not = *name == '^';
+
+			if (is_named(name + is_not, feature))
+				is_told = is_not;
+		}
+	}
+	return is_told;
+}
+
 bool extended_has(const char *list, const char *name)
 {
 	for (; list && *list; list = next_option(list))

@@ -20,6 +20,9 @@ struct mke2fs_run {
 /* Runs it to its end. Its own words become the problem's reason. */
 MUST_CHECK errcode_t mke2fs_run(const struct mke2fs_run *run, struct problem *problem);
 
+/* Does the last -O that names the feature say that it is not to be set? */
+bool mke2fs_is_told_not(const struct populate_options *options, const char *feature);
+
 /*
  * The -E list: some of its options say what is put into the filesystem, and so concern us too. Is one of this name in a
  * list ("stride=16,root_owner"), with a value or without? list may be NULL.

@@ -2,6 +2,7 @@
 #include "populate/build/run_writer.h"
 #include "populate/metadata/directories.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -46,6 +47,16 @@ static struct directory_target entry_target(const void *context, uint32_t entry)
 	return (struct directory_target){ plan->placements[child].ino, file_type(plan_node(plan, child)->mode) };
 }
 
+static struct directory_hashes entry_hashes(const void *context, uint32_t entry)
+{
+	const struct directory_view *view = context;
+	uint32_t words[2];
+
+	memcpy(words, tree_stored_hashes(plan_node(view->plan, plan_node(view->plan, view->node)->first_child + entry)),
+	       sizeof(words));
+	return (struct directory_hashes){ le32toh(words[0]), le32toh(words[1]) };
+}
+
 static void expect_entry(const void *context, uint32_t entry, bool is_close)
 {
 	const struct directory_view *view = context;
@@ -76,6 +87,8 @@ struct directory_source directory_view_open(struct directory_view *view, const s
 		.name = entry_name,
 		.target = entry_target,
 		.expect = expect_entry,
+		.hashes = plan_node(plan, node)->is_encrypted && plan_node(plan, node)->is_casefolded ? entry_hashes :
+		                                                                                        NULL,
 		.is_casefolded = plan->placements[node].is_casefolded,
 	};
 }

@@ -95,7 +95,8 @@ void inodes_describe(const struct plan *plan, uint32_t node, struct inode_value 
 		.project = plan_project(plan, node),
 		.flags = flags_of(plan, node) | (plan->placements[node].is_casefolded ? EXT4_CASEFOLD_FL : 0) |
 		         (plan->placements[node].is_protected ? EXT4_VERITY_FL : 0) |
-		         (plan_project_is_inherited(plan, node) ? EXT4_PROJINHERIT_FL : 0),
+		         (plan_project_is_inherited(plan, node) ? EXT4_PROJINHERIT_FL : 0) |
+		         (source->is_encrypted ? EXT4_ENCRYPT_FL : 0),
 	};
 	describe_times(plan, source, value);
 }

@@ -12,7 +12,7 @@
 #include "populate/build/open_filesystem.h"
 #include "populate/build/plan.h"
 #include "populate/build/workplace.h"
-#include "populate/metadata/usage_by_id.h"
+#include "ondisk/usage_by_id.h"
 
 /* Zero-initialise. */
 struct quota_usage {

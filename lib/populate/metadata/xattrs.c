@@ -239,6 +239,18 @@ static void count_references(struct plan *plan)
 	}
 }
 
+/* mke2fs's lost+found is no node, but may have a label, and shares that as nodes do. */
+static errcode_t lay_out_lost_found(struct plan *plan, struct problem *problem)
+{
+	uint32_t set = plan->source->lost_found_set;
+	struct xattr_store *store = &plan->xattrs.stores[set];
+	errcode_t error = set == TREE_NO_XATTRS || store->users ? 0 : lay_out_set(plan, set);
+
+	if (set != TREE_NO_XATTRS)
+		plan->xattrs.lost_found_share = store->users++ / XATTR_MAX_REFERENCES;
+	return error ? problem_set(problem, error, "lost+found", "cannot store its extended attributes") : 0;
+}
+
 errcode_t xattrs_lay_out(struct plan *plan, struct problem *problem)
 {
 	const struct tree *tree = plan->source->tree;
@@ -261,8 +273,11 @@ errcode_t xattrs_lay_out(struct plan *plan, struct problem *problem)
 		}
 		xattrs_share(&plan->xattrs.stores[set], &plan->placements[node]);
 	}
-	count_references(plan);
-	return 0;
+	errcode_t error = lay_out_lost_found(plan, problem);
+
+	if (!error)
+		count_references(plan);
+	return error;
 }
 
 errcode_t xattrs_encode(const struct plan *plan, uint32_t set, void *area)
@@ -312,8 +327,12 @@ static errcode_t place_set(const struct plan *plan, uint32_t set, struct pack_ra
 errcode_t xattrs_place(struct plan *plan, const struct filesystem *filesystem, const struct workplace *work)
 {
 	struct pack_range range = { .worker = filesystem->workers[0] };
+	uint32_t lost_found = plan->source->lost_found_set;
 	errcode_t error = 0;
 
+	/* A block may not count users that there are not: some of mke2fs's options leave lost+found out. */
+	if (lost_found != TREE_NO_XATTRS && !plan->lost_found)
+		plan->xattrs.stores[lost_found].users--;
 	for (uint32_t set = 1; !error && set < plan->source->tree->xattr_set_count; set++)
 		error = place_set(plan, set, &range);
 	for (size_t number = 0; !error && number < plan->xattrs.value_count; number++)

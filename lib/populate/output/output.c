@@ -313,7 +313,7 @@ errcode_t output_renew(struct output *output, int *previous, struct problem *pro
 	return error;
 }
 
-errcode_t output_finish(struct output *output, struct problem *problem)
+errcode_t output_settle(struct output *output, struct problem *problem)
 {
 	if (fsync(output->descriptor) < 0)
 		return problem_set(problem, errno, output->path, "cannot write");
@@ -330,8 +330,28 @@ errcode_t output_finish(struct output *output, struct problem *problem)
 		return problem_set(problem, errno, output->path, "cannot set its owner");
 	if (fchmod(output->descriptor, output->mode) < 0)
 		return problem_set(problem, errno, output->path, "cannot set its mode");
-	error = temporary_rename(&output->temporary, output->path);
+	return 0;
+}
+
+errcode_t output_link(struct output *output, struct problem *problem)
+{
+	errcode_t error = output->in_place ? 0 : temporary_name(&output->temporary, output->path);
+
 	return error ? problem_set(problem, error, output->path, "cannot create") : 0;
+}
+
+errcode_t output_name(struct output *output, struct problem *problem)
+{
+	errcode_t error = output->in_place ? 0 : temporary_rename(&output->temporary, output->path);
+
+	return error ? problem_set(problem, error, output->path, "cannot create") : 0;
+}
+
+errcode_t output_finish(struct output *output, struct problem *problem)
+{
+	errcode_t error = output_settle(output, problem);
+
+	return error ? error : output_name(output, problem);
 }
 
 void output_close(struct output *output)
@@ -369,18 +389,26 @@ static bool is_stream(const char *path)
 	return stat(path, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode));
 }
 
+errcode_t text_file_open(const char *path, text_writer write, void *context, struct output *output,
+                         struct problem *problem)
+{
+	*output = (struct output){ .path = path, .descriptor = -1 };
+	if (is_stream(path))
+		return write_to(path, write, context);
+	errcode_t error = output_examine(output, problem);
+
+	if (!error)
+		error = output_open(output, problem);
+	return error ? error : write_to(output->work_path, write, context);
+}
+
 errcode_t text_file_write(const char *path, text_writer write, void *context, const char *action,
                           struct problem *problem)
 {
-	struct output output = { .path = path, .descriptor = -1 };
-	bool is_direct = is_stream(path);
-	errcode_t error = is_direct ? 0 : output_examine(&output, problem);
+	struct output output;
+	errcode_t error = text_file_open(path, write, context, &output, problem);
 
-	if (!error && !is_direct)
-		error = output_open(&output, problem);
-	if (!error)
-		error = write_to(is_direct ? path : output.work_path, write, context);
-	if (!error && !is_direct)
+	if (!error && output.descriptor >= 0)
 		error = output_finish(&output, problem);
 	output_close(&output);
 	return error ? problem_set(problem, error, path, action) : 0;

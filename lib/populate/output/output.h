@@ -85,11 +85,26 @@ MUST_CHECK errcode_t output_renew(struct output *output, int *previous, struct p
 /* Waits for the data to be on disk and gives the file its final name. EINTR: a signal arrived before that. */
 MUST_CHECK errcode_t output_finish(struct output *output, struct problem *problem);
 
+/*
+ * The steps of it, for several files that belong together: each step is done for all of them before the next one. Only
+ * rename(2) can fail in the last.
+ */
+MUST_CHECK errcode_t output_settle(struct output *output, struct problem *problem);
+MUST_CHECK errcode_t output_link(struct output *output, struct problem *problem);
+MUST_CHECK errcode_t output_name(struct output *output, struct problem *problem);
+
 /* Removes the temporary file if output_finish() has not been reached, and frees. */
 void output_close(struct output *output);
 
 /* Writes a text; what it returns need not cover errors of the stream that closing it shows as well. */
 typedef errcode_t (*text_writer)(void *context, FILE *stream);
+
+/*
+ * Makes a file with a text, which the caller finishes and closes. A stream gets the text right away, and then the
+ * descriptor is -1: there is nothing to finish.
+ */
+MUST_CHECK errcode_t text_file_open(const char *path, text_writer write, void *context, struct output *output,
+                                    struct problem *problem);
 
 /*
  * A text in a file that gets its name once it is whole: what is there stays until then. action: what messages say has

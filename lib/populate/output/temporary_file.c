@@ -173,9 +173,14 @@ errcode_t temporary_open(const char *final_path, struct temporary_file *file)
 	return try_names(final_path, make_named, file);
 }
 
+errcode_t temporary_name(struct temporary_file *file, const char *final_path)
+{
+	return file->has_name ? 0 : try_names(final_path, link_unnamed, file);
+}
+
 errcode_t temporary_rename(struct temporary_file *file, const char *final_path)
 {
-	errcode_t error = file->has_name ? 0 : try_names(final_path, link_unnamed, file);
+	errcode_t error = temporary_name(file, final_path);
 
 	if (error)
 		return error;

@@ -24,6 +24,9 @@ struct temporary_file {
  */
 MUST_CHECK errcode_t temporary_open(const char *final_path, struct temporary_file *file);
 
+/* Gives it its temporary name, so that only rename(2) can fail after that. */
+MUST_CHECK errcode_t temporary_name(struct temporary_file *file, const char *final_path);
+
 /* Gives it its final name. The file that had this name is gone. */
 MUST_CHECK errcode_t temporary_rename(struct temporary_file *file, const char *final_path);
 

@@ -11,22 +11,6 @@
 #include "support/io/same_file.h"
 #include "support/run/interrupt.h"
 
-/* The same file by another name counts, too: a link, or a loop device. */
-static bool is_same(const char *path, const char *image)
-{
-	struct stat there, here;
-
-	if (stat(path, &there) || stat(image, &here))
-		return false;
-	if (S_ISBLK(there.st_mode) && S_ISBLK(here.st_mode))
-		return there.st_rdev == here.st_rdev;
-	if (S_ISBLK(there.st_mode))
-		return loop_device_is_backed_by(&there, &here);
-	if (S_ISBLK(here.st_mode))
-		return loop_device_is_backed_by(&here, &there);
-	return there.st_dev == here.st_dev && there.st_ino == here.st_ino;
-}
-
 void base_image_close(struct base_image *base)
 {
 	if (!base)
@@ -130,7 +114,7 @@ errcode_t base_image_open(struct scanned *scanned, bool in_place, const struct w
 
 	if (!path)
 		return 0;
-	if (in_place && is_same(path, work->options->image))
+	if (in_place && is_same_storage(path, work->options->image))
 		return problem_set_reason(work->problem, EINVAL, path, "cannot keep its layout",
 		                          "it is what is to be written to; give a copy of it");
 	if (!fs_may_be_at(path))

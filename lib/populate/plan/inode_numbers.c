@@ -20,13 +20,48 @@ static errcode_t alloc_number(const struct filesystem *filesystem, bool is_direc
 	return ext2mb_inode_alloc(filesystem->workers[0], &request, ino);
 }
 
+/* The number of a file whose encryption depends on it. */
+static errcode_t require_number(struct plan *plan, const struct filesystem *filesystem, const struct workplace *work,
+                                uint32_t node, ext2_ino_t wanted)
+{
+	ext2_ino_t got = 0;
+	errcode_t error = alloc_number(filesystem, S_ISDIR(plan_node(plan, node)->mode), wanted, &got);
+
+	if (!error && got == wanted) {
+		plan->placements[node].ino = wanted;
+		return 0;
+	}
+	if (error && error != EXT2MB_ET_NO_INODES && error != EXT2MB_ET_BAD_RANGE)
+		return plan_node_problem(plan, work->problem, node, error, "cannot number its inode");
+	SCOPE_FREE char *path = tree_path(plan->source->tree, node);
+
+	return problem_set_reason(work->problem, EINVAL, path, "cannot be stored",
+	                          "its policy (IV_INO_LBLK) encrypts it with its inode number %u, which is not free in "
+	                          "the new filesystem: other options (-O, -N) may leave it free",
+	                          wanted);
+}
+
+static errcode_t require_numbers(struct plan *plan, const struct filesystem *filesystem, const struct workplace *work)
+{
+	const struct tree *tree = plan->source->tree;
+	errcode_t error = 0;
+
+	for (uint32_t node = plan->source->encrypted.first_keeper; !error && node && node < tree->node_count; node++) {
+		uint32_t wanted = tree_detail(tree, &tree->nodes[node])->inode_number;
+
+		if (wanted && !tree_node_is_link(tree, node))
+			error = require_number(plan, filesystem, work, node, wanted);
+	}
+	return error;
+}
+
 /* A node that had a number in the earlier image gets it again, if it is free. */
 static errcode_t keep_numbers(struct plan *plan, const struct filesystem *filesystem, const struct workplace *work)
 {
 	for (uint32_t node = 1; node < plan->source->tree->node_count; node++) {
 		ext2_ino_t wanted = plan->source->base->inodes[node], got;
 
-		if (!wanted || tree_node_is_link(plan->source->tree, node))
+		if (!wanted || plan->placements[node].ino || tree_node_is_link(plan->source->tree, node))
 			continue;
 		bool is_directory = S_ISDIR(plan_node(plan, node)->mode);
 		errcode_t error = alloc_number(filesystem, is_directory, wanted, &got);
@@ -91,7 +126,9 @@ errcode_t inode_numbers_assign(struct plan *plan, const struct filesystem *files
 	plan->placements[TREE_ROOT].ino = EXT2_ROOT_INO;
 	plan->lost_found = filesystem->lost_found.ino;
 	plan->items_by_inode[count++] = TREE_ROOT;
-	if (plan->source->base)
+	if (plan->source->encrypted.first_keeper)
+		error = require_numbers(plan, filesystem, work);
+	if (!error && plan->source->base)
 		error = keep_numbers(plan, filesystem, work);
 	if (!error)
 		error = number_nodes(plan, filesystem, work, &goal, &count);
@@ -103,7 +140,7 @@ errcode_t inode_numbers_assign(struct plan *plan, const struct filesystem *files
 		goal = plan->xattrs.values[value].ino + 1;
 		plan->items_by_inode[count++] = plan->source->tree->node_count + value;
 	}
-	if (!error && plan->source->base)
+	if (!error && (plan->source->base || plan->source->encrypted.first_keeper))
 		qsort_r(plan->items_by_inode, count, sizeof(*plan->items_by_inode), compare_numbers, plan);
 	return error;
 }

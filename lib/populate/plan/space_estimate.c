@@ -64,6 +64,22 @@ static errcode_t count_indirect(const struct plan *plan, uint32_t number, uint64
 	return error;
 }
 
+/* Does a cluster hold both data and a hole? It would have to be filled with zeros, which are not what they decrypt to.
+ */
+static bool has_torn_clusters(const struct plan *plan, const struct tree_node *node)
+{
+	const uint64_t cluster_bytes = (uint64_t)plan->format.block_bytes << plan->format.cluster_bits;
+
+	for (uint32_t i = 0; plan->format.cluster_bits && node->is_sparse && i < node->data_map->count; i++) {
+		const struct tree_segment *segment = &node->data_map->segments[i];
+		uint64_t end = segment->start_bytes + segment->length_bytes;
+
+		if (segment->start_bytes % cluster_bytes || (end % cluster_bytes && end < node->size_bytes))
+			return true;
+	}
+	return false;
+}
+
 static errcode_t count_file(const struct plan *plan, uint32_t number, struct district *need)
 {
 	const struct tree_node *node = plan_node(plan, number);
@@ -75,12 +91,14 @@ static errcode_t count_file(const struct plan *plan, uint32_t number, struct dis
 
 	if (node->size_bytes > file_map_max_bytes(&plan->format))
 		return EFBIG;
+	if (node->is_encrypted && has_torn_clusters(plan, node))
+		return ENOTSUP;
 	errcode_t error = protection_decide(plan, number, &is_protected);
 
 	if (error)
 		return error;
 	plan->placements[number].is_protected = is_protected;
-	if (!is_protected && node->size_bytes && fits_inode(plan, number, node->size_bytes)) {
+	if (!is_protected && !node->is_encrypted && node->size_bytes && fits_inode(plan, number, node->size_bytes)) {
 		plan->placements[number].is_inline = true;
 		return 0;
 	}
@@ -137,14 +155,17 @@ static errcode_t lay_out(const struct plan *plan, struct directory_job *job, str
 
 	placement->blocks = 0;
 	placement->is_inline = false;
-	if (source.is_casefolded) {
+	if (source.is_casefolded && !node->is_encrypted) {
 		errcode_t error = check_casefold(plan, job->node, &source, problem);
 
 		if (error)
 			return error;
 	}
-	/* The kernel takes a root directory without blocks for damaged, and e2fsck wants lost+found as it is. */
-	if (job->node != TREE_ROOT && !is_lost_found) {
+	/*
+	 * The kernel takes a root directory without blocks for damaged, and e2fsck wants lost+found as it is. The
+	 * kernel encrypts nothing that is inline.
+	 */
+	if (job->node != TREE_ROOT && !is_lost_found && !node->is_encrypted) {
 		uint32_t room_bytes = plan->xattrs.stores[node->xattrs].inline_room_bytes;
 
 		placement->is_inline = directory_inline_bytes(&source, room_bytes) > 0;
@@ -179,7 +200,8 @@ static bool symlink_may_be_inline(const struct plan *plan, uint32_t number)
 {
 	const struct xattr_layout *xattrs = &plan->xattrs.stores[plan_node(plan, number)->xattrs].layout;
 
-	return !plan->format.quota && !xattrs->needs_block && !xattrs->in_value_inode;
+	return !plan->format.quota && !xattrs->needs_block && !xattrs->in_value_inode &&
+	       !plan_node(plan, number)->is_encrypted;
 }
 
 static errcode_t count_symlink(const struct plan *plan, uint32_t number, uint64_t *clusters)
@@ -205,7 +227,8 @@ static errcode_t limit_problem(const struct plan *plan, uint32_t number, errcode
 	SCOPE_FREE char *path = tree_path(plan->source->tree, number);
 	const char *action = "cannot be stored";
 
-	if (S_ISREG(node->mode) && error != EMLINK && node->size_bytes <= file_map_max_bytes(format)) {
+	if (S_ISREG(node->mode) && !node->is_encrypted && error != EMLINK &&
+	    node->size_bytes <= file_map_max_bytes(format)) {
 		SCOPE_FREE char *reason = protection_reason(plan, number, error);
 
 		if (reason)
@@ -226,6 +249,11 @@ static errcode_t limit_problem(const struct plan *plan, uint32_t number, errcode
 			problem, error, path, action,
 			"%" PRIu32 " names are more than a directory can have in blocks of %" PRIu32 " bytes%s",
 			node->child_count, format->block_bytes, format->large_dir ? "" : " (-O large_dir allows more)");
+	if (error == ENOTSUP && node->is_encrypted)
+		return problem_set_reason(problem, error, path, action,
+		                          "it is encrypted, and has a hole that is no whole cluster of %" PRIu64
+		                          " bytes (-C, or -O ^bigalloc, makes clusters smaller)",
+		                          (uint64_t)format->block_bytes << format->cluster_bits);
 	if (error == EFBIG)
 		return problem_set_reason(problem, error, path, action,
 		                          "%" PRIu64 " bytes are more than a file can have in blocks of %" PRIu32
@@ -342,6 +370,29 @@ static errcode_t list_directories(struct plan *plan, struct pool *pool, struct p
 	return error;
 }
 
+/* The hashes of encrypted names, which depend on it, are stored: only the key could compute others. */
+static errcode_t check_encrypted_case(const struct plan *plan, struct problem *problem)
+{
+	const struct tree *tree = plan->source->tree;
+	const uint32_t first = plan->source->encrypted.first_node;
+
+	for (uint32_t number = first; first && number < tree->node_count; number++) {
+		const struct tree_node *node = &tree->nodes[number];
+
+		if (!node->is_encrypted || plan->placements[number].is_casefolded == node->is_casefolded)
+			continue;
+		SCOPE_FREE char *path = tree_path(tree, number);
+
+		return node->is_casefolded ?
+		               problem_set_reason(problem, ENOTSUP, path, "cannot be stored",
+		                                  "it is encrypted and case-insensitive, and the filesystem lacks the "
+		                                  "feature casefold (-O casefold)") :
+		               problem_set_reason(problem, ENOTSUP, path, "cannot be case-insensitive",
+		                                  "it is encrypted, and its key is not known here");
+	}
+	return 0;
+}
+
 /*
  * Directories that were case-insensitive in an image are, where the filesystem can have them; those that the options
  * name are, and all below them, as the kernel has subdirectories inherit it.
@@ -354,7 +405,7 @@ static errcode_t mark_casefolded(struct plan *plan, struct problem *problem)
 	for (uint32_t node = 0; plan->format.encoding && node < tree->node_count; node++)
 		plan->placements[node].is_casefolded = tree->nodes[node].is_casefolded;
 	if (!path)
-		return 0;
+		return check_encrypted_case(plan, problem);
 	if (!plan->format.encoding)
 		return problem_set_reason(problem, EINVAL, plan->options->image, "cannot be case-insensitive",
 		                          "the filesystem lacks the feature casefold");
@@ -370,7 +421,7 @@ static errcode_t mark_casefolded(struct plan *plan, struct problem *problem)
 	for (uint32_t node = 0; node < tree->node_count; node++)
 		if (S_ISDIR(tree->nodes[node].mode) && plan->placements[tree->nodes[node].parent].is_casefolded)
 			plan->placements[node].is_casefolded = true;
-	return 0;
+	return check_encrypted_case(plan, problem);
 }
 
 /* In ext4's format (vfsv1) blocks have 1 KiB; an owner's entry may need one of each level of the tree. */

@@ -50,7 +50,8 @@ errcode_t default_blocks_wanted(const struct sizing *sizing, bool *ret, struct p
 	uint32_t small, others = 0;
 
 	*ret = false;
-	if (!options->own_defaults || options->block_size_given || options->usage_given || sizing->plan->source->base)
+	if (!options->own_defaults || options->block_size_given || options->usage_given || sizing->plan->source->base ||
+	    sizing->plan->source->encrypted.first_node)
 		return 0;
 	errcode_t error = configured_block(sizing, "-Tsmall", &small, &refusal);
 	if (!error && small == SMALL_BLOCK_BYTES)

@@ -60,7 +60,8 @@ static errcode_t too_few_inodes(const struct sizing *sizing, struct problem *pro
 static bool wants_usual_blocks(const struct sizing *sizing, errcode_t error)
 {
 	return (error == ENAMETOOLONG || error == E2BIG || error == EFBIG) &&
-	       !sizing->plan->options->block_size_given && sizing->room.format.block_bytes < DEFAULT_BLOCK_BYTES;
+	       !sizing->plan->options->block_size_given && !sizing->plan->source->encrypted.first_node &&
+	       sizing->room.format.block_bytes < DEFAULT_BLOCK_BYTES;
 }
 
 /*
@@ -385,6 +386,8 @@ errcode_t size_choose(struct plan *plan, const struct workplace *work, const str
 
 	if (plan->source->base && !plan->options->block_size_given)
 		sizing.run.block_bytes = plan->source->base->block_bytes;
+	if (plan->source->encrypted.first_node && !plan->options->block_size_given)
+		sizing.run.block_bytes = plan->source->encrypted.block_bytes;
 	if (plan->source->base && size_chooses_inodes(&sizing))
 		sizing.base_inodes = plan->source->base->inode_count;
 	if (!error && !choice->knows_default_blocks)

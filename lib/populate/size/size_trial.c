@@ -50,16 +50,20 @@ static uint64_t wanted_inodes(const struct sizing *sizing)
 
 uint64_t size_missing_inodes(const struct sizing *sizing)
 {
-	uint64_t wanted = wanted_inodes(sizing);
+	uint64_t wanted = wanted_inodes(sizing), highest = sizing->plan->source->encrypted.highest_number;
+	uint64_t missing = wanted > sizing->room.free_inodes ? wanted - sizing->room.free_inodes : 0;
+	uint64_t beyond = highest > sizing->room.inodes ? highest - sizing->room.inodes : 0;
 
-	return wanted > sizing->room.free_inodes ? wanted - sizing->room.free_inodes : 0;
+	return missing > beyond ? missing : beyond;
 }
 
 uint64_t size_exact_inodes(const struct sizing *sizing)
 {
 	uint64_t own = sizing->room.inodes ? sizing->room.inodes - sizing->room.free_inodes : OWN_INODES;
-	uint64_t inodes = wanted_inodes(sizing) + own;
+	uint64_t inodes = wanted_inodes(sizing) + own, highest = sizing->plan->source->encrypted.highest_number;
 
+	if (inodes < highest)
+		inodes = highest;
 	return inodes < LEAST_INODES ? LEAST_INODES : inodes;
 }
 

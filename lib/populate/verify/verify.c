@@ -130,6 +130,8 @@ static errcode_t compare_inode(const struct subject *subject, const struct ext2_
 		return differs(subject, "its mode is %o, not %o", inode->i_mode, wanted.mode);
 	if (uid != wanted.uid || gid != wanted.gid)
 		return differs(subject, "its owner is %u:%u, not %u:%u", uid, gid, wanted.uid, wanted.gid);
+	if ((inode->i_flags ^ wanted.flags) & EXT4_ENCRYPT_FL)
+		return differs(subject, "it is%s encrypted", inode->i_flags & EXT4_ENCRYPT_FL ? "" : " not");
 	if (inode->i_projid != wanted.project)
 		return differs(subject, "its project is %u, not %u", inode->i_projid, wanted.project);
 	if ((inode->i_flags ^ wanted.flags) & EXT4_PROJINHERIT_FL)
@@ -153,6 +155,14 @@ static errcode_t compare_inode(const struct subject *subject, const struct ext2_
 	return S_ISCHR(node->mode) || S_ISBLK(node->mode) ? compare_device(subject, inode) : 0;
 }
 
+#define NAME_OFFSET 8 /* within an entry */
+
+/* Where an entry stores the hashes of its name, if its directory is encrypted and case-insensitive. */
+static size_t hash_offset(int name_bytes)
+{
+	return ((size_t)name_bytes + NAME_OFFSET + 3) & ~(size_t)3;
+}
+
 static errcode_t compare_name(struct subject *subject, const char *name, int name_bytes, ext2_ino_t child)
 {
 	const struct plan *plan = subject->verifying->plan;
@@ -167,13 +177,19 @@ static errcode_t compare_name(struct subject *subject, const char *name, int nam
 	if (subject->node == TREE_ROOT && plan->lost_found && child == plan->lost_found)
 		return 0;
 	uint32_t node = tree_find(plan->source->tree, subject->node, name, (size_t)name_bytes);
+	const char *shown = directory->is_encrypted ? ENCRYPTED_NAME_TEXT : name;
+	int shown_bytes = directory->is_encrypted ? (int)sizeof(ENCRYPTED_NAME_TEXT) - 1 : name_bytes;
 
 	if (node == TREE_ROOT)
-		return differs(subject, "it has an extra entry %.*s", name_bytes, name);
+		return differs(subject, "it has an extra entry %.*s", shown_bytes, shown);
 	subject->found++;
-	return child == plan->placements[node].ino ?
-	               0 :
-	               differs(subject, "its entry %.*s has the wrong inode", name_bytes, name);
+	if (child != plan->placements[node].ino)
+		return differs(subject, "its entry %.*s has the wrong inode", shown_bytes, shown);
+	return directory->is_encrypted && directory->is_casefolded &&
+	                       memcmp(name - NAME_OFFSET + hash_offset(name_bytes),
+	                              tree_stored_hashes(plan_node(plan, node)), TREE_STORED_HASH_BYTES) != 0 ?
+	               differs(subject, "the hash of one of its names") :
+	               0;
 }
 
 static int visit_name(struct ext2_dir_entry *entry, int offset, int block_bytes, char *block, void *context)
@@ -230,6 +246,12 @@ static bool same_value(const struct tree_xattr *wanted, const void *value, size_
 	return memcmp(value, wanted->value, value_bytes) == 0;
 }
 
+/* libext2fs knows no prefix for the name index of encryption. */
+static const char *name_in_libext2fs(const struct tree_xattr *xattr)
+{
+	return strcmp(xattr->name, XATTR_ENCRYPTION_CONTEXT) ? xattr->name : strrchr(xattr->name, '.') + 1;
+}
+
 static errcode_t compare_xattr(struct subject *subject, const char *name, const void *value, size_t value_bytes)
 {
 	const struct tree_xattr_set *set =
@@ -238,7 +260,7 @@ static errcode_t compare_xattr(struct subject *subject, const char *name, const 
 	for (uint32_t number = 0; number < set->count; number++) {
 		const struct tree_xattr *wanted = &set->list[number];
 
-		if (strcmp(name, wanted->name) != 0)
+		if (strcmp(name, name_in_libext2fs(wanted)) != 0)
 			continue;
 		subject->found++;
 		return same_value(wanted, value, value_bytes) ?
@@ -319,9 +341,10 @@ static errcode_t compare_symlink(const struct subject *subject)
 
 	if (error)
 		return unreadable(subject, error);
-	return memcmp(target, node->target, node->size_bytes) == 0 ?
-	               0 :
-	               differs(subject, "it points to %.*s", (int)node->size_bytes, target);
+	if (memcmp(target, node->target, node->size_bytes) == 0)
+		return 0;
+	return node->is_encrypted ? differs(subject, "its encrypted target") :
+	                            differs(subject, "it points to %.*s", (int)node->size_bytes, target);
 }
 
 /* Compares count bytes from offset, which are at `physical` bytes in the image, or zeros where that is 0. */
@@ -411,7 +434,7 @@ static errcode_t compare_protection(const struct subject *subject)
 static errcode_t compare_mapped(struct subject *subject)
 {
 	const unsigned int block_bits = subject->verifying->plan->format.block_bits;
-	uint64_t size_bytes = node_of(subject)->size_bytes, done = 0;
+	uint64_t size_bytes = tree_stored_bytes(subject->verifying->plan->source->tree, node_of(subject)), done = 0;
 	struct extent_list *runs = &subject->own->runs;
 
 	runs->count = 0;

@@ -8,6 +8,7 @@
 #include "populate/build/protection.h"
 
 #define PIECE_BYTES ((size_t)64 << 10) /* at least a block of the largest size */
+#define LARGE_BYTES (UINT64_C(64) << 20)
 
 struct comparison {
 	const struct plan *plan;
@@ -83,15 +84,38 @@ static errcode_t compare_runs(const struct comparison *comparison, const struct 
 	return error;
 }
 
+/* Holes of the image have been compared, and are not read again. */
+static errcode_t read_data(const struct plan *plan, struct protect_worker *own, struct content_reader *reader,
+                           uint32_t node, struct problem *problem)
+{
+	uint64_t bytes = plan_node(plan, node)->size_bytes;
+	struct file_extent single;
+	uint32_t count;
+	const struct file_extent *extents = placement_extents(&plan->placements[node], &single, &count);
+
+	for (uint32_t number = 0; number < count; number++) {
+		uint64_t start = (uint64_t)extents[number].logical << plan->format.block_bits;
+		uint64_t end = start + ((uint64_t)extents[number].count << plan->format.block_bits);
+
+		end = end < bytes ? end : bytes;
+		errcode_t error = start < end ? protect_read(own, reader, start, end - start, problem) : 0;
+
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
 static errcode_t hash_again(const struct plan *plan, struct protect_worker *own, struct content_reader *reader,
                             uint32_t node, struct problem *problem)
 {
 	uint64_t bytes = plan_node(plan, node)->size_bytes;
 	SCOPE_FREE char *directory = spool_directory(plan->options->image);
-	errcode_t error = directory ? protect_begin(plan, own, node, false, directory) : ENOMEM;
+	/* So that the tree of a huge file is not in memory. */
+	errcode_t error = directory ? protect_begin(plan, own, node, bytes > LARGE_BYTES, directory) : ENOMEM;
 
 	if (!error)
-		error = protect_read(own, reader, 0, bytes, problem);
+		error = read_data(plan, own, reader, node, problem);
 	return error ? error : protect_finish(plan, own, problem);
 }
 
@@ -108,5 +132,8 @@ errcode_t verify_protection(const struct plan *plan, const struct image *image, 
 		return ENOMEM;
 	errcode_t error = hash_again(plan, own, reader, node, problem);
 
-	return error ? error : compare_runs(&comparison, extents, what);
+	if (!error)
+		error = compare_runs(&comparison, extents, what);
+	protect_drop(own);
+	return error;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "simulate/image/image.h"
+#include "support/scope_lock.h"
 #include "support/vector.h"
 
 errcode_t dirty_files_open(struct dirty_files *dirty, const struct image *image, uint64_t most_bytes)
@@ -18,7 +19,7 @@ void dirty_files_abandon(struct dirty_files *dirty, struct written_file *file)
 {
 	if (!file)
 		return;
-	ext2mb_file_close(dirty->worker, file->handle);
+	simulated_file_close(file->file, dirty->worker);
 	free(file);
 }
 
@@ -26,17 +27,18 @@ void dirty_files_abandon(struct dirty_files *dirty, struct written_file *file)
 static errcode_t write_file(struct dirty_files *dirty, struct written_file *file)
 {
 	uint32_t blocks = (uint32_t)image_blocks_of(dirty->image, file->bytes);
-	errcode_t error = file->handle ? 0 :
-	                                 simulated_file_open(file->set, file->file, file->is_closed ? blocks : 0,
-	                                                     dirty->worker, &file->handle);
+	errcode_t error = file->file->handle ? 0 :
+	                                       simulated_file_open(file->set, file->file, file->is_closed ? blocks : 0,
+	                                                           dirty->worker);
 
 	if (error)
 		return error;
 	if (file->is_closed)
-		simulated_file_ends(file->handle, blocks);
-	return simulated_file_write_back(NULL, file->file, dirty->worker, file->handle, blocks);
+		simulated_file_ends(file->file, blocks);
+	return simulated_file_write_back(NULL, file->file, dirty->worker, blocks);
 }
 
+/* The caller holds the lock. */
 static errcode_t write_all(struct dirty_files *dirty)
 {
 	errcode_t error = 0;
@@ -57,42 +59,26 @@ static errcode_t write_all(struct dirty_files *dirty)
 
 errcode_t dirty_files_write_back(struct dirty_files *dirty)
 {
-	pthread_mutex_lock(&dirty->lock);
-	errcode_t error = write_all(dirty);
-	pthread_mutex_unlock(&dirty->lock);
-	return error;
-}
-
-static errcode_t list(struct dirty_files *dirty, struct written_file *file)
-{
-	if (file->is_listed)
-		return 0;
-	errcode_t error =
-		vector_reserve(&dirty->files, &dirty->capacity, dirty->count + 1, sizeof(struct written_file *));
-
-	if (error)
-		return error;
-	dirty->files[dirty->count++] = file;
-	file->is_listed = true;
-	return 0;
+	SCOPE_LOCK(&dirty->lock);
+	return write_all(dirty);
 }
 
 errcode_t dirty_files_write(struct dirty_files *dirty, struct written_file *file, uint64_t bytes, bool closes)
 {
-	pthread_mutex_lock(&dirty->lock);
-	errcode_t error = list(dirty, file);
+	SCOPE_LOCK(&dirty->lock);
+	errcode_t error = file->is_listed ? 0 :
+	                                    vector_add(&dirty->files, &dirty->count, &dirty->capacity, &file,
+	                                               sizeof(struct written_file *));
 
-	if (!error) {
-		file->bytes += bytes;
-		file->is_closed = closes;
-		dirty->bytes += bytes;
-		if (dirty->bytes >= dirty->most_bytes)
-			error = write_all(dirty);
-	} else if (closes) {
-		dirty_files_abandon(dirty, file);
+	if (error) {
+		dirty_files_abandon(dirty, closes ? file : NULL);
+		return error;
 	}
-	pthread_mutex_unlock(&dirty->lock);
-	return error;
+	file->is_listed = true;
+	file->bytes += bytes;
+	file->is_closed = closes;
+	dirty->bytes += bytes;
+	return dirty->bytes >= dirty->most_bytes ? write_all(dirty) : 0;
 }
 
 void dirty_files_close(struct dirty_files *dirty)

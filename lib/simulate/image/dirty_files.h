@@ -20,8 +20,7 @@ struct image;
 struct written_file {
 	const struct file_set *set;
 	struct simulated_file *file; /* has an inode */
-	uint64_t bytes;              /* written so far */
-	struct ext2mb_file *handle;  /* owned; set when some of it has been written back */
+	uint64_t bytes;              /* written so far; some of it has been written back if the file is open */
 	bool is_closed;
 	bool is_listed;
 };

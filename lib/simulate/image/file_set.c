@@ -97,8 +97,8 @@ static uint64_t cluster_end(const struct geometry *geometry, uint64_t blocks)
 	return (blocks + most) & ~most;
 }
 
-errcode_t simulated_file_open(const struct file_set *set, const struct simulated_file *file, uint64_t final_blocks,
-                              struct ext2mb_worker *worker, struct ext2mb_file **handle)
+errcode_t simulated_file_open(const struct file_set *set, struct simulated_file *file, uint64_t final_blocks,
+                              struct ext2mb_worker *worker)
 {
 	const struct ext2mb_file_info info = {
 		.struct_bytes = sizeof(info),
@@ -108,12 +108,17 @@ errcode_t simulated_file_open(const struct file_set *set, const struct simulated
 		.flags = final_blocks ? EXT2MB_FILE_FINAL : 0,
 	};
 
-	return ext2mb_file_open(worker, &info, handle);
+	return ext2mb_file_open(worker, &info, &file->handle);
 }
 
-void simulated_file_ends(struct ext2mb_file *handle, uint64_t blocks)
+void simulated_file_close(struct simulated_file *file, struct ext2mb_worker *worker)
 {
-	file_ends(handle, cluster_end(&handle->mb->geometry, blocks));
+	ext2mb_file_close(worker, TAKE(file->handle));
+}
+
+void simulated_file_ends(struct simulated_file *file, uint64_t blocks)
+{
+	file_ends(file->handle, cluster_end(&file->handle->mb->geometry, blocks));
 }
 
 /* The block after the file's last one; 0: the file is empty. */
@@ -146,9 +151,8 @@ static errcode_t grow_in_cluster(struct simulated_file *file, const struct geome
 	return count && file->blocks < blocks ? grow(file, physical_end(file), count, blocks) : 0;
 }
 
-/* image: allocate the map's blocks after each extent; NULL: do not. */
-static errcode_t append(struct image *image, struct simulated_file *file, struct ext2mb_worker *worker,
-                        struct ext2mb_file *handle, uint32_t blocks, uint32_t flags)
+errcode_t simulated_file_append(struct image *image, struct simulated_file *file, struct ext2mb_worker *worker,
+                                uint32_t blocks, uint32_t flags)
 {
 	const struct geometry *geometry = &worker->mb->geometry;
 	errcode_t error = grow_in_cluster(file, geometry, blocks);
@@ -165,7 +169,7 @@ static errcode_t append(struct image *image, struct simulated_file *file, struct
 		};
 		struct ext2mb_extent extent;
 
-		error = ext2mb_file_alloc(worker, handle, &request, &extent);
+		error = ext2mb_file_alloc(worker, file->handle, &request, &extent);
 		if (!error)
 			error = grow(file, extent.start, extent.count, blocks);
 		if (!error && image)
@@ -174,28 +178,16 @@ static errcode_t append(struct image *image, struct simulated_file *file, struct
 	return error;
 }
 
-errcode_t simulated_file_append(struct simulated_file *file, struct ext2mb_worker *worker, struct ext2mb_file *handle,
-                                uint32_t blocks, uint32_t flags)
-{
-	return append(NULL, file, worker, handle, blocks, flags);
-}
-
-errcode_t simulated_file_append_with_map(struct image *image, struct simulated_file *file, struct ext2mb_worker *worker,
-                                         struct ext2mb_file *handle, uint32_t blocks, uint32_t flags)
-{
-	return append(image, file, worker, handle, blocks, flags);
-}
-
 errcode_t simulated_file_write_back(struct image *image, struct simulated_file *file, struct ext2mb_worker *worker,
-                                    struct ext2mb_file *handle, uint32_t blocks)
+                                    uint32_t blocks)
 {
 	errcode_t error = 0;
 
 	while (!error && file->blocks < blocks) {
 		uint32_t left = blocks - file->blocks;
 
-		error = append(image, file, worker, handle,
-		               left < WRITEBACK_BLOCKS ? blocks : file->blocks + WRITEBACK_BLOCKS, 0);
+		error = simulated_file_append(image, file, worker,
+		                              left < WRITEBACK_BLOCKS ? blocks : file->blocks + WRITEBACK_BLOCKS, 0);
 	}
 	return error;
 }
@@ -203,14 +195,12 @@ errcode_t simulated_file_write_back(struct image *image, struct simulated_file *
 errcode_t simulated_file_finish(const struct file_set *set, struct simulated_file *file, struct ext2mb_worker *worker,
                                 uint32_t blocks, uint32_t flags)
 {
-	struct ext2mb_file *handle;
-	errcode_t error = simulated_file_open(set, file, blocks, worker, &handle);
+	errcode_t error = simulated_file_open(set, file, blocks, worker);
 
-	if (error)
-		return error;
-	error = flags & EXT2MB_FILE_UNWRITTEN ? simulated_file_append(file, worker, handle, blocks, flags) :
-	                                        simulated_file_write_back(NULL, file, worker, handle, blocks);
-	ext2mb_file_close(worker, handle);
+	if (!error)
+		error = flags & EXT2MB_FILE_UNWRITTEN ? simulated_file_append(NULL, file, worker, blocks, flags) :
+		                                        simulated_file_write_back(NULL, file, worker, blocks);
+	simulated_file_close(file, worker);
 	return error;
 }
 

@@ -17,7 +17,8 @@ struct inode_buffers;
 /* Each file has a cache line of its own, because threads write to neighbouring files. */
 struct simulated_file {
 	_Alignas(64) struct extent_list map;
-	uint64_t *map_blocks; /* owned: the map's own blocks; set by file_set_place() */
+	uint64_t *map_blocks;       /* owned: the map's own blocks; set by file_set_place() */
+	struct ext2mb_file *handle; /* NULL: the file is not open */
 	uint32_t map_count;
 	uint32_t ino;    /* 0: the file does not exist */
 	uint32_t blocks; /* its present size; mapped without holes */
@@ -57,20 +58,23 @@ MUST_CHECK errcode_t file_set_alloc_inodes(struct file_set *set, struct ext2mb_w
  * Opens the file's handle for ext2mb. final_blocks: its size when it is closed; 0: unknown. Errors of
  * ext2mb_file_open().
  */
-MUST_CHECK errcode_t simulated_file_open(const struct file_set *set, const struct simulated_file *file,
-                                         uint64_t final_blocks, struct ext2mb_worker *worker,
-                                         struct ext2mb_file **handle);
+MUST_CHECK errcode_t simulated_file_open(const struct file_set *set, struct simulated_file *file, uint64_t final_blocks,
+                                         struct ext2mb_worker *worker);
+
+/* Closes the handle, if it is open. */
+void simulated_file_close(struct simulated_file *file, struct ext2mb_worker *worker);
 
 /* Notes that the file has been closed and will have this many blocks; its preallocations stay. Called by the handle's
  * thread. */
-void simulated_file_ends(struct ext2mb_file *handle, uint64_t blocks);
+void simulated_file_ends(struct simulated_file *file, uint64_t blocks);
 
 /*
- * Grows the file at its end, through its handle, to this many blocks. flags: EXT2MB_FILE_UNWRITTEN. Errors of
- * ext2mb_file_alloc(); it may have grown in part then. Each file by one thread at a time.
+ * Grows the file at its end, through its handle, to this many blocks. flags: EXT2MB_FILE_UNWRITTEN. image: after each
+ * extent simulated_file_grow_map(); NULL: do not allocate for the map. Errors of ext2mb_file_alloc(); it may have
+ * grown in part then. Each file by one thread at a time.
  */
-MUST_CHECK errcode_t simulated_file_append(struct simulated_file *file, struct ext2mb_worker *worker,
-                                           struct ext2mb_file *handle, uint32_t blocks, uint32_t flags);
+MUST_CHECK errcode_t simulated_file_append(struct image *image, struct simulated_file *file,
+                                           struct ext2mb_worker *worker, uint32_t blocks, uint32_t flags);
 
 /*
  * Allocates the blocks that the file's map needs by now, as the kernel does while a file grows. file_set_place()
@@ -79,20 +83,11 @@ MUST_CHECK errcode_t simulated_file_append(struct simulated_file *file, struct e
 MUST_CHECK errcode_t simulated_file_grow_map(struct image *image, struct simulated_file *file,
                                              struct ext2mb_worker *worker);
 
-/* simulated_file_append(), and after each extent simulated_file_grow_map(). */
-MUST_CHECK errcode_t simulated_file_append_with_map(struct image *image, struct simulated_file *file,
-                                                    struct ext2mb_worker *worker, struct ext2mb_file *handle,
-                                                    uint32_t blocks, uint32_t flags);
-
-/*
- * Appends as Linux's writeback does: at most 2048 blocks in a request. image: as with
- * simulated_file_append_with_map(); NULL: do not allocate for the map.
- */
+/* Appends as Linux's writeback does: at most 2048 blocks in a request. */
 MUST_CHECK errcode_t simulated_file_write_back(struct image *image, struct simulated_file *file,
-                                               struct ext2mb_worker *worker, struct ext2mb_file *handle,
-                                               uint32_t blocks);
+                                               struct ext2mb_worker *worker, uint32_t blocks);
 
-/* The same through a new handle with EXT2MB_FILE_FINAL. flags: EXT2MB_FILE_UNWRITTEN. */
+/* Opens the file with EXT2MB_FILE_FINAL, appends and closes it. flags: EXT2MB_FILE_UNWRITTEN. */
 MUST_CHECK errcode_t simulated_file_finish(const struct file_set *set, struct simulated_file *file,
                                            struct ext2mb_worker *worker, uint32_t blocks, uint32_t flags);
 

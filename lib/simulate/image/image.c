@@ -93,25 +93,18 @@ static errcode_t check_state(struct image *image, const char *file, struct probl
 	return 0;
 }
 
-static errcode_t look_up(ext2_filsys fs, const char *name, bool *exists)
-{
-	ext2_ino_t ino;
-	errcode_t error = ext2fs_lookup(fs, EXT2_ROOT_INO, name, (int)strlen(name), NULL, &ino);
-
-	*exists = !error;
-	return error == EXT2_ET_FILE_NOT_FOUND ? 0 : error;
-}
-
 static errcode_t check_name(struct image *image, struct problem *problem)
 {
-	const char *directory = image->directory;
-	bool exists = true;
-	errcode_t error = FS_ERROR_OF(look_up(image->fs, directory, &exists));
+	const char *name = image->directory;
+	ext2_ino_t ino;
+	errcode_t error = FS_ERROR_OF(ext2fs_lookup(image->fs, EXT2_ROOT_INO, name, (int)strlen(name), NULL, &ino));
 
-	if (!error && exists)
-		return problem_set_reason(problem, EEXIST, image->path, "cannot simulate on it",
-		                          "it has a /%s already: choose another name with --directory", directory);
-	return error ? problem_set(problem, error, image->path, "cannot read its root directory") : 0;
+	if (error == EXT2_ET_FILE_NOT_FOUND)
+		return 0;
+	if (error)
+		return problem_set(problem, error, image->path, "cannot read its root directory");
+	return problem_set_reason(problem, EEXIST, image->path, "cannot simulate on it",
+	                          "it has a /%s already: choose another name with --directory", name);
 }
 
 static errcode_t read_tables(struct image *image)

@@ -16,12 +16,7 @@
 
 static errcode_t add_file(struct size_list *list, uint64_t bytes)
 {
-	errcode_t error = vector_reserve(&list->bytes, &list->capacity, list->count + 1, sizeof(*list->bytes));
-
-	if (error)
-		return error;
-	list->bytes[list->count++] = bytes;
-	return 0;
+	return vector_add(&list->bytes, &list->count, &list->capacity, &bytes, sizeof(bytes));
 }
 
 /* The files that were added since the last directory make up one. */
@@ -29,12 +24,8 @@ static errcode_t end_directory(struct size_list *list)
 {
 	if (list->count == (list->directories ? list->ends[list->directories - 1] : 0))
 		return 0;
-	errcode_t error =
-		vector_reserve(&list->ends, &list->directories_capacity, list->directories + 1, sizeof(*list->ends));
-
-	if (!error)
-		list->ends[list->directories++] = list->count;
-	return error;
+	return vector_add(&list->ends, &list->directories, &list->directories_capacity, &list->count,
+	                  sizeof(*list->ends));
 }
 
 /* Sorts files before directories, so that the files of a directory are adjacent; then by name. */

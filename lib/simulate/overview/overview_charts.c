@@ -66,20 +66,17 @@ static void print_number(const struct result_value *value, char text[TEXT_BYTES]
 
 static errcode_t add_bar(struct drawing *drawing, const char *group, size_t row, const struct result_value *value)
 {
-	errcode_t error =
-		vector_reserve(&drawing->bars, &drawing->capacity, drawing->count + 1, sizeof(*drawing->bars));
-
-	if (error)
-		return error;
-	struct bar *bar = &drawing->bars[drawing->count++];
 	const struct configuration *configuration = &drawing->options->configurations[row];
+	struct bar bar = {
+		.way = configuration->way,
+		.is_second = drawing->chart->has_two_kinds && row >= drawing->options->configuration_count / 2,
+		.value = value->value,
+	};
 
-	*bar = (struct bar){ .value = value->value, .way = configuration->way };
-	bar->is_second = drawing->chart->has_two_kinds && row >= drawing->options->configuration_count / 2;
-	snprintf(bar->group, sizeof(bar->group), "%s", group);
-	snprintf(bar->label, sizeof(bar->label), "%s", configuration->name);
-	print_number(value, bar->text);
-	return 0;
+	snprintf(bar.group, sizeof(bar.group), "%s", group);
+	snprintf(bar.label, sizeof(bar.label), "%s", configuration->name);
+	print_number(value, bar.text);
+	return vector_add(&drawing->bars, &drawing->count, &drawing->capacity, &bar, sizeof(bar));
 }
 
 /* Sections are groups, in their order; a value without a section is in the given group. */

@@ -61,17 +61,14 @@ static errcode_t insert(struct file_runs *runs, size_t index, const struct file_
 	return 0;
 }
 
-/* Joins a run with its neighbours. */
-static void join(struct file_runs *runs, size_t index)
+/* Joins a run with the next one, if that continues it. */
+static bool join(struct file_runs *runs, size_t index)
 {
-	if (index + 1 < runs->count && continues(&runs->list[index], &runs->list[index + 1])) {
-		runs->list[index].count += runs->list[index + 1].count;
-		delete (runs, index + 1);
-	}
-	if (index && continues(&runs->list[index - 1], &runs->list[index])) {
-		runs->list[index - 1].count += runs->list[index].count;
-		delete (runs, index);
-	}
+	if (index + 1 >= runs->count || !continues(&runs->list[index], &runs->list[index + 1]))
+		return false;
+	runs->list[index].count += runs->list[index + 1].count;
+	delete (runs, index + 1);
+	return true;
 }
 
 errcode_t file_runs_add(struct file_runs *runs, const struct file_run *run)
@@ -88,11 +85,13 @@ errcode_t file_runs_add(struct file_runs *runs, const struct file_run *run)
 	}
 	runs->blocks += run->is_ahead ? 0 : run->count;
 	join(runs, index);
+	if (index)
+		join(runs, index - 1);
 	return 0;
 }
 
 /* Cuts a run in two if the block lies in its middle. */
-static errcode_t cut(struct file_runs *runs, uint32_t logical)
+static errcode_t cut_at(struct file_runs *runs, uint32_t logical)
 {
 	size_t index = file_runs_find(runs, logical);
 
@@ -110,19 +109,25 @@ static errcode_t cut(struct file_runs *runs, uint32_t logical)
 	return error;
 }
 
-errcode_t file_runs_remove(struct file_runs *runs, uint32_t logical, uint32_t end, struct file_run *run, bool *found)
+/* Makes the runs in [logical, end) whole. *index becomes that of the first of them. */
+static errcode_t cut_out(struct file_runs *runs, uint32_t logical, uint32_t end, size_t *index)
 {
-	errcode_t error = cut(runs, logical);
+	errcode_t error = cut_at(runs, logical);
 
 	if (!error)
-		error = cut(runs, end);
-	if (error)
-		return error;
-	size_t index = file_runs_find(runs, logical);
+		error = cut_at(runs, end);
+	*index = file_runs_find(runs, logical);
+	return error;
+}
 
-	*found = index < runs->count && runs->list[index].logical < end;
-	if (!*found)
-		return 0;
+errcode_t file_runs_remove(struct file_runs *runs, uint32_t logical, uint32_t end, struct file_run *run)
+{
+	size_t index;
+	errcode_t error = cut_out(runs, logical, end, &index);
+
+	*run = (struct file_run){ 0 };
+	if (error || index == runs->count || runs->list[index].logical >= end)
+		return error;
 	*run = runs->list[index];
 	runs->blocks -= run->is_ahead ? 0 : run->count;
 	delete (runs, index);
@@ -137,28 +142,18 @@ errcode_t file_runs_confirm(struct file_runs *runs, uint32_t logical, uint32_t e
 		index++;
 	if (index == runs->count || !runs->list[index].is_ahead)
 		return 0;
-	errcode_t error = cut(runs, logical);
-	if (!error)
-		error = cut(runs, end);
-	for (index = file_runs_find(runs, logical); !error && index < runs->count; index++) {
-		struct file_run *run = &runs->list[index];
+	errcode_t error = cut_out(runs, logical, end, &index);
+	size_t first = index ? index - 1 : 0;
 
-		if (run->logical >= end)
-			break;
-		runs->blocks += run->is_ahead ? run->count : 0;
-		run->is_ahead = false;
+	if (error)
+		return error;
+	for (; index < runs->count && runs->list[index].logical < end; index++) {
+		runs->blocks += runs->list[index].is_ahead ? runs->list[index].count : 0;
+		runs->list[index].is_ahead = false;
 	}
-	index = file_runs_find(runs, logical);
-	index -= index != 0;
-	while (!error && index + 1 < runs->count && runs->list[index].logical < end) {
-		if (continues(&runs->list[index], &runs->list[index + 1])) {
-			runs->list[index].count += runs->list[index + 1].count;
-			delete (runs, index + 1);
-		} else {
-			index++;
-		}
-	}
-	return error;
+	while (first < runs->count && runs->list[first].logical < end)
+		first += !join(runs, first);
+	return 0;
 }
 
 uint64_t file_runs_extents(const struct file_runs *runs, uint32_t logical, uint32_t end)

@@ -30,9 +30,8 @@ bool file_runs_hole(const struct file_runs *runs, uint32_t logical, uint32_t *st
 /* Adds a run that lies in a hole. ENOMEM. */
 MUST_CHECK errcode_t file_runs_add(struct file_runs *runs, const struct file_run *run);
 
-/* Removes the part of the first run in [logical, end); *found is false if there is none. ENOMEM. */
-MUST_CHECK errcode_t file_runs_remove(struct file_runs *runs, uint32_t logical, uint32_t end, struct file_run *run,
-                                      bool *found);
+/* Removes the part of the first run in [logical, end); run->count is 0 if there is none. ENOMEM. */
+MUST_CHECK errcode_t file_runs_remove(struct file_runs *runs, uint32_t logical, uint32_t end, struct file_run *run);
 
 /* Marks the blocks in [logical, end) as no longer ahead. ENOMEM. */
 MUST_CHECK errcode_t file_runs_confirm(struct file_runs *runs, uint32_t logical, uint32_t end);

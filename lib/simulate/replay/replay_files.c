@@ -56,10 +56,7 @@ static errcode_t add_file(struct replay_files *files, uint32_t ino, struct repla
 	file->ino = file->simulated_ino = ino;
 	if (!tsearch(file, &files->tree, by_ino))
 		return ENOMEM;
-	file->next = files->first;
-	if (file->next)
-		file->next->previous = file;
-	files->first = file;
+	LIST_INSERT_HEAD(&files->all, file, all);
 	*ret = TAKE(file);
 	return 0;
 }
@@ -144,13 +141,9 @@ errcode_t replay_files_find(struct replay_files *files, uint32_t ino, struct rep
 	return error;
 }
 
-static errcode_t ignore_run(void *context, uint32_t logical, uint64_t block, uint32_t count, bool is_data)
+static errcode_t ignore_run(void *context UNUSED, uint32_t logical UNUSED, uint64_t block UNUSED, uint32_t count UNUSED,
+                            bool is_data UNUSED)
 {
-	(void)context;
-	(void)logical;
-	(void)block;
-	(void)count;
-	(void)is_data;
 	return 0;
 }
 
@@ -171,14 +164,9 @@ errcode_t replay_files_create(struct replay_files *files, uint32_t ino, struct r
 
 /* --- The end of files ---------------------------------------------------------------------------------------- */
 
-static void free_file(struct replay_files *files, struct replay_file *file)
+static void free_file(struct replay_file *file)
 {
-	if (file->next)
-		file->next->previous = file->previous;
-	if (file->previous)
-		file->previous->next = file->next;
-	else
-		files->first = file->next;
+	LIST_REMOVE(file, all);
 	free(file->runs.list);
 	free(file);
 }
@@ -189,14 +177,14 @@ void replay_files_delete(struct replay_files *files, struct replay_file *file)
 	tdelete(file, &files->tree, by_ino);
 	file->is_deleted = true;
 	if (!file->references)
-		free_file(files, file);
+		free_file(file);
 }
 
-void replay_files_release(struct replay_files *files, struct replay_file *file, uint64_t blocks)
+void replay_files_release(struct replay_file *file, uint64_t blocks)
 {
 	file->references -= blocks;
 	if (!file->references && file->is_deleted)
-		free_file(files, file);
+		free_file(file);
 }
 
 struct showing {
@@ -220,16 +208,15 @@ void replay_files_each(const struct replay_files *files, void (*show)(const stru
 	twalk_r(files->tree, show_node, &showing);
 }
 
-static void forget(void *node)
+static void forget(void *node UNUSED)
 {
-	(void)node;
 }
 
 void replay_files_close(struct replay_files *files)
 {
 	tdestroy(files->tree, forget);
-	while (files->first)
-		free_file(files, files->first);
+	while (!LIST_EMPTY(&files->all))
+		free_file(LIST_FIRST(&files->all));
 	free(files->known);
 	traced_blocks_clear(&files->blocks);
 }

@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <sys/queue.h>
+
 #include "simulate/image/image.h"
 #include "simulate/replay/file_runs.h"
 #include "simulate/replay/traced_blocks.h"
@@ -21,7 +23,7 @@ struct replay_file {
 	uint64_t references;        /* its blocks in traced_blocks */
 	struct ext2mb_file *handle; /* NULL: not open */
 	uint64_t final_blocks;      /* its final size; 0: unknown */
-	struct replay_file *previous, *next;
+	LIST_ENTRY(replay_file) all;
 };
 
 /* Contradictions. All 0: the image is the one with which the trace began, and the trace has all events. */
@@ -37,9 +39,9 @@ struct replay_contradictions {
 /* Zero-initialise but for the image. */
 struct replay_files {
 	struct image *image;
-	void *tree;                /* of tsearch(3), by inode number: existing files */
-	struct replay_file *first; /* all files, with deleted ones */
-	uint8_t *known;            /* a bit for each inode: the image's state does not count any more */
+	void *tree;                   /* of tsearch(3), by inode number: existing files */
+	LIST_HEAD(, replay_file) all; /* with deleted ones */
+	uint8_t *known;               /* a bit for each inode: the image's state does not count any more */
 	struct traced_blocks blocks;
 	struct replay_contradictions contradictions;
 };
@@ -63,7 +65,7 @@ MUST_CHECK errcode_t replay_files_create(struct replay_files *files, uint32_t in
 void replay_files_delete(struct replay_files *files, struct replay_file *file);
 
 /* Removes blocks from the file, which may be freed by that. */
-void replay_files_release(struct replay_files *files, struct replay_file *file, uint64_t blocks);
+void replay_files_release(struct replay_file *file, uint64_t blocks);
 
 /* Calls show for existing files, by inode number. */
 void replay_files_each(const struct replay_files *files, void (*show)(const struct replay_file *file, void *context),

@@ -115,16 +115,14 @@ static errcode_t free_blocks(struct replayer *replayer, uint64_t start, uint64_t
 
 static errcode_t free_data(struct replayer *replayer, struct replay_file *file, uint32_t logical, uint32_t end)
 {
-	bool found = true;
-	errcode_t error = 0;
+	struct file_run run;
+	errcode_t error;
 
-	while (!error && found) {
-		struct file_run run;
-
-		error = file_runs_remove(&file->runs, logical, end, &run, &found);
-		if (!error && found)
+	do {
+		error = file_runs_remove(&file->runs, logical, end, &run);
+		if (!error && run.count)
 			error = free_blocks(replayer, run.physical, run.count);
-	}
+	} while (!error && run.count);
 	return error;
 }
 
@@ -154,7 +152,7 @@ static errcode_t free_run(struct replayer *replayer, const struct traced_run *ru
 	if (!run->is_data)
 		run->file->other_blocks -= run->count;
 	run->file->is_counted = true;
-	replay_files_release(&replayer->files, run->file, run->count);
+	replay_files_release(run->file, run->count);
 	if (error || traced_blocks_find(&replayer->pending, run->start, run->count))
 		return error;
 	return traced_blocks_add(&replayer->pending, &pending);
@@ -187,8 +185,8 @@ static void find_freed(const struct replayer *replayer, const struct trace_event
 static errcode_t replay_free(struct replayer *replayer, const struct trace_event *event)
 {
 	struct replay_file *file;
+	struct traced_run run;
 	uint64_t start, end, left;
-	bool found = true;
 	errcode_t error = replay_files_find(&replayer->files, event->ino, &file);
 
 	if (error)
@@ -199,14 +197,12 @@ static errcode_t replay_free(struct replayer *replayer, const struct trace_event
 	}
 	find_freed(replayer, event, &start, &end);
 	left = end > start ? end - start : 0;
-	while (!error && found && left) {
-		struct traced_run run;
-
-		error = traced_blocks_remove(&replayer->files.blocks, start, end - start, &run, &found);
-		if (!error && found) {
-			left -= run.count;
-			error = free_run(replayer, &run);
-		}
+	while (!error && left) {
+		error = traced_blocks_remove(&replayer->files.blocks, start, end - start, &run);
+		if (error || !run.count)
+			break;
+		left -= run.count;
+		error = free_run(replayer, &run);
 	}
 	replayer->files.contradictions.unknown_blocks += left;
 	if (!error && !replayer->has_journal)
@@ -553,15 +549,17 @@ errcode_t replayer_run_event(struct replayer *replayer, const struct trace_event
 
 static void close_handles(struct replayer *replayer)
 {
-	for (struct replay_file *file = replayer->files.first; file; file = file->next)
-		close_handle(replayer, file);
+	struct replay_file *file;
+
+	LIST_FOREACH(file, &replayer->files.all, all)
+	close_handle(replayer, file);
 }
 
 errcode_t replayer_finish(struct replayer *replayer)
 {
 	errcode_t error = 0;
 
-	for (struct replay_file *file = replayer->files.first; !error && file; file = file->next)
+	for (struct replay_file *file = LIST_FIRST(&replayer->files.all); !error && file; file = LIST_NEXT(file, all))
 		error = free_ahead(replayer, file);
 	close_handles(replayer);
 	return error ? error : ext2mb_commit(replayer->image->mb);

@@ -38,29 +38,6 @@ struct trace_reader {
 	struct trace_queue *queue; /* for the kernel's events */
 };
 
-static errcode_t read_device(const char *text, uint64_t *device)
-{
-	char *colon = strpbrk(text, ":,");
-	uint64_t minor;
-
-	if (!colon)
-		return EINVAL;
-	*colon = '\0';
-	errcode_t error = units_parse_number(text, 0, UINT32_MAX, device);
-	if (!error)
-		error = units_parse_number(colon + 1, 0, UINT32_MAX, &minor);
-	if (!error)
-		*device = *device << 32 | minor;
-	return error ? EINVAL : 0;
-}
-
-errcode_t trace_device_parse(const char *text, uint64_t *device)
-{
-	SCOPE_FREE char *copy = strdup(text);
-
-	return copy ? read_device(copy, device) : ENOMEM;
-}
-
 /* --- Which filesystem ---------------------------------------------------------------------------------------- */
 
 static void count_device(struct trace_reader *reading, uint64_t device)

@@ -16,11 +16,8 @@ struct trace_counts {
 
 typedef errcode_t (*trace_visitor)(void *context, const struct trace_event *event, struct problem *problem);
 
-/* "7:0" or "7,0" as 7 << 32 | 0. EINVAL. */
-MUST_CHECK errcode_t trace_device_parse(const char *text, uint64_t *device);
-
 struct trace_options {
-	const uint64_t *device;  /* NULL: the trace must be of one filesystem */
+	const uint64_t *device;  /* as trace_device_parse() has it; NULL: the trace must be of one filesystem */
 	uint32_t cluster_blocks; /* blocks of a cluster of the filesystem; the kernel counts in clusters */
 };
 

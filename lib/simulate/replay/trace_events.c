@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "support/cleanup.h"
+
 /* The kernel's bits, which old kernels print as numbers. */
 #define HINT_DATA 0x0020
 #define HINT_NOPREALLOC 0x0040
@@ -63,11 +65,13 @@ static bool read_length(const struct trace_line *line, uint32_t cluster_blocks, 
 	return true;
 }
 
-static enum trace_meaning ask(struct trace_process *process, const struct trace_line *line, uint32_t cluster_blocks)
+static enum trace_meaning ask(struct trace_events *events, struct trace_process *process, const struct trace_line *line,
+                              struct trace_event *event UNUSED)
 {
 	uint32_t ino, logical, asked;
 
-	if (!read_ino(line, &ino) || !read_length(line, cluster_blocks, &asked) || !read_u32(line, "lblk", &logical))
+	if (!read_ino(line, &ino) || !read_length(line, events->cluster_blocks, &asked) ||
+	    !read_u32(line, "lblk", &logical))
 		return TRACE_MEANS_UNKNOWN;
 	process->is_asking = true;
 	process->is_final = process->has_writer = false;
@@ -80,7 +84,8 @@ static enum trace_meaning ask(struct trace_process *process, const struct trace_
 	return TRACE_MEANS_LATER;
 }
 
-static enum trace_meaning search(struct trace_process *process, const struct trace_line *line)
+static enum trace_meaning search(struct trace_events *events UNUSED, struct trace_process *process,
+                                 const struct trace_line *line, struct trace_event *event UNUSED)
 {
 	uint32_t ino;
 
@@ -114,7 +119,7 @@ static void find_start(struct trace_process *process, struct trace_event *event)
 static void question(struct trace_events *events, struct trace_process *process, const struct trace_line *line,
                      const struct trace_event *event)
 {
-	if (!event->is_data || event->is_unwritten || event->is_final || process->has_writer ||
+	if (!event->is_data || event->is_unwritten || event->is_final ||
 	    !trace_line_flag(line, "flags", "DELALLOC_RESV", DELAYED))
 		return;
 	process->waits = events->waits = ++events->questions;
@@ -159,17 +164,18 @@ static void note_writeback(struct trace_events *events, const struct trace_line 
 		events->written_ino = 0;
 }
 
-static enum trace_meaning get(struct trace_process *process, const struct trace_line *line, uint32_t cluster_blocks,
+static enum trace_meaning get(struct trace_events *events, struct trace_process *process, const struct trace_line *line,
                               struct trace_event *event)
 {
 	uint64_t most = UINT32_MAX;
+	bool has_writer = process->has_writer;
 
-	if (!read_ino(line, &event->ino) || !read_length(line, cluster_blocks, &event->count) ||
+	process->has_writer = false;
+	if (!read_ino(line, &event->ino) || !read_length(line, events->cluster_blocks, &event->count) ||
 	    !read_u32(line, "lblk", &event->logical) ||
 	    !trace_line_number(line, "block", UINT64_MAX >> 8, &event->block) ||
 	    !trace_line_number(line, "goal", UINT64_MAX, &event->goal) || event->count > most - event->logical)
 		return TRACE_MEANS_UNKNOWN;
-	event->kind = TRACE_ALLOCATE;
 	event->is_data = trace_line_flag(line, "flags", "HINT_DATA", HINT_DATA);
 	event->asked = event->count;
 	event->start = event->logical;
@@ -186,10 +192,13 @@ static enum trace_meaning get(struct trace_process *process, const struct trace_
 	}
 	process->is_asking = false;
 	find_start(process, event);
+	if (!has_writer)
+		question(events, process, line, event);
 	return TRACE_MEANS_EVENT;
 }
 
-static enum trace_meaning reserve(struct trace_process *process, const struct trace_line *line)
+static enum trace_meaning reserve(struct trace_events *events UNUSED, struct trace_process *process,
+                                  const struct trace_line *line, struct trace_event *event UNUSED)
 {
 	uint32_t ino;
 	uint64_t bytes;
@@ -204,26 +213,33 @@ static enum trace_meaning reserve(struct trace_process *process, const struct tr
 	return TRACE_MEANS_LATER;
 }
 
+static enum trace_meaning end_reserve(struct trace_events *events UNUSED, struct trace_process *process,
+                                      const struct trace_line *line UNUSED, struct trace_event *event UNUSED)
+{
+	process->reserved_ino = 0;
+	return TRACE_MEANS_LATER;
+}
+
 /* --- Events of one line -------------------------------------------------------------------------------------- */
 
-static enum trace_meaning create(const struct trace_line *line, struct trace_event *event)
+static enum trace_meaning create(struct trace_events *events UNUSED, struct trace_process *process UNUSED,
+                                 const struct trace_line *line, struct trace_event *event)
 {
-	event->kind = TRACE_CREATE;
 	return read_ino(line, &event->ino) && read_u32(line, "dir", &event->parent) &&
 	                       trace_line_octal(line, "mode", &event->mode) ?
 	               TRACE_MEANS_EVENT :
 	               TRACE_MEANS_UNKNOWN;
 }
 
-static enum trace_meaning of_inode(const struct trace_line *line, enum trace_event_kind kind, struct trace_event *event)
+static enum trace_meaning of_inode(struct trace_events *events UNUSED, struct trace_process *process UNUSED,
+                                   const struct trace_line *line, struct trace_event *event)
 {
-	event->kind = kind;
 	return read_ino(line, &event->ino) ? TRACE_MEANS_EVENT : TRACE_MEANS_UNKNOWN;
 }
 
-static enum trace_meaning release(const struct trace_line *line, struct trace_event *event)
+static enum trace_meaning release(struct trace_events *events UNUSED, struct trace_process *process UNUSED,
+                                  const struct trace_line *line, struct trace_event *event)
 {
-	event->kind = TRACE_FREE;
 	event->keeps_first = trace_line_flag(line, "flags", "1ST_CLUSTER", KEEPS_FIRST_CLUSTER);
 	event->keeps_last = trace_line_flag(line, "flags", "LAST_CLUSTER", KEEPS_LAST_CLUSTER);
 	return read_ino(line, &event->ino) && trace_line_number(line, "block", UINT64_MAX >> 8, &event->block) &&
@@ -231,6 +247,25 @@ static enum trace_meaning release(const struct trace_line *line, struct trace_ev
 	               TRACE_MEANS_EVENT :
 	               TRACE_MEANS_UNKNOWN;
 }
+
+/* The kernel's events, what they become, and how their fields are read; NULL: they have none that is needed. */
+static const struct {
+	const char *name;
+	enum trace_event_kind kind;
+	enum trace_meaning (*read)(struct trace_events *events, struct trace_process *process,
+	                           const struct trace_line *line, struct trace_event *event);
+} known[] = {
+	{ "ext4_request_blocks", TRACE_ALLOCATE, ask },
+	{ "ext4_mballoc_alloc", TRACE_ALLOCATE, search },
+	{ "ext4_allocate_blocks", TRACE_ALLOCATE, get },
+	{ "ext4_fallocate_enter", TRACE_ALLOCATE, reserve },
+	{ "ext4_fallocate_exit", TRACE_ALLOCATE, end_reserve },
+	{ "ext4_allocate_inode", TRACE_CREATE, create },
+	{ "ext4_free_inode", TRACE_DELETE, of_inode },
+	{ "ext4_discard_preallocations", TRACE_CLOSE, of_inode },
+	{ "ext4_free_blocks", TRACE_FREE, release },
+	{ "jbd2_end_commit", TRACE_COMMIT, NULL },
+};
 
 enum trace_meaning trace_events_read(struct trace_events *events, const struct trace_line *line,
                                      struct trace_event *event)
@@ -242,35 +277,11 @@ enum trace_meaning trace_events_read(struct trace_events *events, const struct t
 		                       .seconds = line->seconds };
 	answer(events, process, line);
 	note_writeback(events, line);
-	if (trace_line_is(line, "ext4_request_blocks"))
-		return ask(process, line, events->cluster_blocks);
-	if (trace_line_is(line, "ext4_mballoc_alloc"))
-		return search(process, line);
-	if (trace_line_is(line, "ext4_allocate_blocks")) {
-		enum trace_meaning meaning = get(process, line, events->cluster_blocks, event);
-
-		if (meaning == TRACE_MEANS_EVENT)
-			question(events, process, line, event);
-		process->has_writer = false;
-		return meaning;
-	}
-	if (trace_line_is(line, "ext4_fallocate_enter"))
-		return reserve(process, line);
-	if (trace_line_is(line, "ext4_fallocate_exit")) {
-		process->reserved_ino = 0;
-		return TRACE_MEANS_LATER;
-	}
-	if (trace_line_is(line, "ext4_allocate_inode"))
-		return create(line, event);
-	if (trace_line_is(line, "ext4_free_inode"))
-		return of_inode(line, TRACE_DELETE, event);
-	if (trace_line_is(line, "ext4_discard_preallocations"))
-		return of_inode(line, TRACE_CLOSE, event);
-	if (trace_line_is(line, "ext4_free_blocks"))
-		return release(line, event);
-	if (trace_line_is(line, "jbd2_end_commit")) {
-		event->kind = TRACE_COMMIT;
-		return TRACE_MEANS_EVENT;
+	for (size_t row = 0; row < sizeof(known) / sizeof(*known); row++) {
+		if (!trace_line_is(line, known[row].name))
+			continue;
+		event->kind = known[row].kind;
+		return known[row].read ? known[row].read(events, process, line, event) : TRACE_MEANS_EVENT;
 	}
 	return TRACE_MEANS_NOTHING;
 }

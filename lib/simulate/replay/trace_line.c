@@ -195,16 +195,31 @@ bool trace_line_octal(const struct trace_line *line, const char *field, uint32_t
 	return true;
 }
 
+/* Returns the text after the device; NULL: it is none. */
+static const char *read_device(const char *text, uint64_t *device)
+{
+	uint64_t major, minor;
+	const char *at = read_digits(text, 10, &major);
+
+	at = at && (*at == ',' || *at == ':') ? read_digits(at + 1, 10, &minor) : NULL;
+	if (!at || (major | minor) > UINT32_MAX)
+		return NULL;
+	*device = major << 32 | minor;
+	return at;
+}
+
 bool trace_line_device(const struct trace_line *line, uint64_t *device)
 {
 	const char *at = find_field(line, "dev");
-	uint64_t major, minor;
 
-	at = at ? read_digits(at, 10, &major) : NULL;
-	if (!at || (*at != ',' && *at != ':') || !read_digits(at + 1, 10, &minor) || (major | minor) > UINT32_MAX)
-		return false;
-	*device = major << 32 | minor;
-	return true;
+	return at && read_device(at, device);
+}
+
+bool trace_device_parse(const char *text, uint64_t *device)
+{
+	const char *end = read_device(text, device);
+
+	return end && !*end;
 }
 
 bool trace_line_flag(const struct trace_line *line, const char *field, const char *word, uint64_t bit)

@@ -38,6 +38,9 @@ bool trace_line_octal(const struct trace_line *line, const char *field, uint32_t
 /* Reads the device: "dev 7,0" as 7 << 32 | 0. */
 bool trace_line_device(const struct trace_line *line, uint64_t *device);
 
+/* The same of a text that is a device, "7:0" or "7,0". */
+bool trace_device_parse(const char *text, uint64_t *device);
+
 /* Does the field's value, words with | between them or a number, have the word or the bit? False if there is no such
  * field. */
 bool trace_line_flag(const struct trace_line *line, const char *field, const char *word, uint64_t bit);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The text that misc/e2allocsim.8 defines, which any program can write. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,33 +9,47 @@
 
 struct field {
 	const char *name;
-	uint64_t *number;
+	size_t at, bytes; /* the member of struct trace_event: 32 or 64 bits */
 	uint64_t most;
 	int base;
 };
 
-/* Reads a number, "7:0" or "7,0" for a device, or seconds with decimals. */
-static bool read_value(const char *value, const struct field *field)
+#define MEMBER(member) offsetof(struct trace_event, member), sizeof(((struct trace_event *)NULL)->member)
+
+static const struct field fields[] = {
+	{ "ino", MEMBER(ino), UINT32_MAX, 10 },
+	{ "dir", MEMBER(parent), UINT32_MAX, 10 },
+	{ "mode", MEMBER(mode), UINT32_MAX, 8 },
+	{ "block", MEMBER(block), UINT64_MAX >> 8, 10 },
+	{ "count", MEMBER(count), UINT32_MAX, 10 },
+	{ "lblk", MEMBER(logical), UINT32_MAX, 10 },
+	{ "asked", MEMBER(asked), UINT32_MAX, 10 },
+	{ "start", MEMBER(start), UINT32_MAX, 10 },
+	{ "groups", MEMBER(groups_scanned), UINT32_MAX, 10 },
+	{ "size", MEMBER(file_blocks), UINT32_MAX, 10 },
+	{ "goal", MEMBER(goal), UINT64_MAX, 10 },
+	{ "fallocate", MEMBER(whole_bytes), INT64_MAX, 10 },
+	{ "cpu", MEMBER(processor), UINT64_MAX, 10 },
+	{ "pid", MEMBER(process), UINT64_MAX, 10 },
+};
+
+static bool is_word(const char *word, const char *text, size_t bytes)
+{
+	return strlen(word) == bytes && memcmp(word, text, bytes) == 0;
+}
+
+static bool read_number(const char *value, const struct field *field, struct trace_event *event)
 {
 	char *end;
 
 	if (*value < '0' || *value > '9')
 		return false;
 	errno = 0;
-	*field->number = strtoull(value, &end, field->base);
-	return !errno && *end == '\0' && *field->number <= field->most;
-}
+	uint64_t number = strtoull(value, &end, field->base);
+	uint32_t small = (uint32_t)number;
 
-static bool read_device(const char *value, uint64_t *device)
-{
-	char *end;
-	uint64_t major = strtoull(value, &end, 10), minor;
-
-	if (*value < '0' || *value > '9' || (*end != ':' && *end != ',') || end[1] < '0' || end[1] > '9')
-		return false;
-	minor = strtoull(end + 1, &end, 10);
-	*device = major << 32 | minor;
-	return !*end && (major | minor) <= UINT32_MAX;
+	memcpy((char *)event + field->at, field->bytes == sizeof(small) ? (void *)&small : &number, field->bytes);
+	return !errno && *end == '\0' && number <= field->most;
 }
 
 static bool read_seconds(const char *value, double *seconds)
@@ -50,53 +65,34 @@ static bool read_seconds(const char *value, double *seconds)
 /* "data,final" */
 static bool read_kind(const char *value, struct trace_event *event)
 {
-	while (*value) {
-		size_t bytes = strcspn(value, ",");
+	for (size_t bytes; *value; value += bytes + (value[bytes] == ',')) {
+		bytes = strcspn(value, ",");
+		bool *flag = is_word("data", value, bytes)        ? &event->is_data :
+		             is_word("final", value, bytes)       ? &event->is_final :
+		             is_word("unwritten", value, bytes)   ? &event->is_unwritten :
+		             is_word("first-stays", value, bytes) ? &event->keeps_first :
+		             is_word("last-stays", value, bytes)  ? &event->keeps_last :
+		                                                    NULL;
 
-		if (bytes == 4 && memcmp(value, "data", bytes) == 0)
-			event->is_data = true;
-		else if (bytes == 5 && memcmp(value, "final", bytes) == 0)
-			event->is_final = true;
-		else if (bytes == 9 && memcmp(value, "unwritten", bytes) == 0)
-			event->is_unwritten = true;
-		else if (bytes == 11 && memcmp(value, "first-stays", bytes) == 0)
-			event->keeps_first = true;
-		else if (bytes == 10 && memcmp(value, "last-stays", bytes) == 0)
-			event->keeps_last = true;
-		else if (bytes != 8 || memcmp(value, "metadata", bytes) != 0)
+		if (flag)
+			*flag = true;
+		else if (!is_word("metadata", value, bytes))
 			return false;
-		value += bytes + (value[bytes] == ',');
 	}
 	return true;
 }
 
-/* The fields' values; 32 bits of them go to the event. */
-struct values {
-	uint64_t ino, parent, mode, block, count, logical, asked, start, groups, file_blocks;
-};
-
 /* Unknown names are ignored: a later version may have more of them. */
-static bool read_field(const char *name, size_t bytes, const char *value, struct values *values,
-                       struct trace_event *event, uint64_t *device)
+static bool read_field(const char *name, size_t bytes, const char *value, struct trace_event *event, uint64_t *device)
 {
-	const struct field fields[] = {
-		{ "ino", &values->ino, UINT32_MAX, 10 },       { "dir", &values->parent, UINT32_MAX, 10 },
-		{ "mode", &values->mode, UINT32_MAX, 8 },      { "block", &values->block, UINT64_MAX >> 8, 10 },
-		{ "count", &values->count, UINT32_MAX, 10 },   { "lblk", &values->logical, UINT32_MAX, 10 },
-		{ "asked", &values->asked, UINT32_MAX, 10 },   { "start", &values->start, UINT32_MAX, 10 },
-		{ "groups", &values->groups, UINT32_MAX, 10 }, { "size", &values->file_blocks, UINT32_MAX, 10 },
-		{ "goal", &event->goal, UINT64_MAX, 10 },      { "fallocate", &event->whole_bytes, INT64_MAX, 10 },
-		{ "cpu", &event->processor, UINT64_MAX, 10 },  { "pid", &event->process, UINT64_MAX, 10 },
-	};
-
 	for (size_t index = 0; index < sizeof(fields) / sizeof(*fields); index++)
-		if (strlen(fields[index].name) == bytes && memcmp(fields[index].name, name, bytes) == 0)
-			return read_value(value, &fields[index]);
-	if (bytes == 3 && memcmp(name, "dev", bytes) == 0)
-		return read_device(value, device);
-	if (bytes == 4 && memcmp(name, "time", bytes) == 0)
+		if (is_word(fields[index].name, name, bytes))
+			return read_number(value, &fields[index], event);
+	if (is_word("dev", name, bytes))
+		return trace_device_parse(value, device);
+	if (is_word("time", name, bytes))
 		return read_seconds(value, &event->seconds);
-	return bytes != 4 || memcmp(name, "what", bytes) != 0 || read_kind(value, event);
+	return !is_word("what", name, bytes) || read_kind(value, event);
 }
 
 static bool find_kind(const char *word, size_t bytes, enum trace_event_kind *kind)
@@ -106,27 +102,16 @@ static bool find_kind(const char *word, size_t bytes, enum trace_event_kind *kin
 		[TRACE_FREE] = "free",     [TRACE_CLOSE] = "close",   [TRACE_COMMIT] = "commit",
 	};
 
-	for (unsigned int index = 0; index < sizeof(words) / sizeof(*words); index++) {
-		if (strlen(words[index]) == bytes && memcmp(words[index], word, bytes) == 0) {
-			*kind = index;
+	for (*kind = 0; *kind < sizeof(words) / sizeof(*words); ++*kind)
+		if (is_word(words[*kind], word, bytes))
 			return true;
-		}
-	}
 	return false;
 }
 
-static enum trace_meaning check(const struct values *values, struct trace_event *event)
+static enum trace_meaning check(struct trace_event *event)
 {
-	event->ino = (uint32_t)values->ino;
-	event->parent = (uint32_t)values->parent;
-	event->mode = (uint32_t)values->mode;
-	event->block = values->block;
-	event->count = (uint32_t)values->count;
-	event->logical = (uint32_t)values->logical;
-	event->asked = (uint32_t)(values->asked > values->count ? values->asked : values->count);
-	event->start = (uint32_t)(values->start < values->logical ? values->start : values->logical);
-	event->groups_scanned = (uint32_t)values->groups;
-	event->file_blocks = (uint32_t)values->file_blocks;
+	event->asked = event->asked > event->count ? event->asked : event->count;
+	event->start = event->start < event->logical ? event->start : event->logical;
 	if (event->kind == TRACE_COMMIT)
 		return TRACE_MEANS_EVENT;
 	if (!event->ino || event->asked > UINT32_MAX - event->logical)
@@ -138,10 +123,9 @@ static enum trace_meaning check(const struct values *values, struct trace_event 
 
 enum trace_meaning trace_plain_parse(const char *text, struct trace_event *event, uint64_t *device)
 {
-	struct values values = { .start = UINT32_MAX };
 	size_t bytes = strcspn(text, " \t");
 
-	*event = (struct trace_event){ 0 };
+	*event = (struct trace_event){ .start = UINT32_MAX };
 	*device = 0;
 	if (!find_kind(text, bytes, &event->kind))
 		return TRACE_MEANS_UNKNOWN;
@@ -154,8 +138,8 @@ enum trace_meaning trace_plain_parse(const char *text, struct trace_event *event
 			return TRACE_MEANS_UNKNOWN;
 		memcpy(value, text + name_bytes + 1, bytes - name_bytes - 1);
 		value[bytes - name_bytes - 1] = '\0';
-		if (!read_field(text, name_bytes, value, &values, event, device))
+		if (!read_field(text, name_bytes, value, event, device))
 			return TRACE_MEANS_UNKNOWN;
 	}
-	return check(&values, event);
+	return check(event);
 }

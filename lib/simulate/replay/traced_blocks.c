@@ -56,29 +56,32 @@ errcode_t traced_blocks_add(struct traced_blocks *blocks, const struct traced_ru
 	return 0;
 }
 
-errcode_t traced_blocks_remove(struct traced_blocks *blocks, uint64_t start, uint64_t count, struct traced_run *run,
-                               bool *found)
+/* The part of a run in [start, end). */
+static struct traced_run part_of(const struct traced_run *run, uint64_t start, uint64_t end)
+{
+	struct traced_run part = *run;
+
+	part.start = start;
+	part.count = end - start;
+	part.place += run->is_data || run->place ? start - run->start : 0;
+	return part;
+}
+
+errcode_t traced_blocks_remove(struct traced_blocks *blocks, uint64_t start, uint64_t count, struct traced_run *run)
 {
 	struct traced_run *whole = find(blocks, start, count);
 	uint64_t end = start + count;
 
-	*found = whole;
+	*run = (struct traced_run){ 0 };
 	if (!whole)
 		return 0;
 	uint64_t whole_end = whole->start + whole->count;
 	uint64_t from = whole->start > start ? whole->start : start, to = whole_end < end ? whole_end : end;
-	bool has_place = whole->is_data || whole->place;
 
-	*run = *whole;
-	run->start = from;
-	run->count = to - from;
-	run->place += has_place ? from - whole->start : 0;
+	*run = part_of(whole, from, to);
 	if (to < whole_end) {
-		struct traced_run rest = *whole;
+		const struct traced_run rest = part_of(whole, to, whole_end);
 
-		rest.start = to;
-		rest.count = whole_end - to;
-		rest.place += has_place ? to - whole->start : 0;
 		whole->count = from - whole->start;
 		if (!whole->count) {
 			*whole = rest;

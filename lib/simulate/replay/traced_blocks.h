@@ -32,10 +32,10 @@ const struct traced_run *traced_blocks_find(const struct traced_blocks *blocks, 
 MUST_CHECK errcode_t traced_blocks_add(struct traced_blocks *blocks, const struct traced_run *run);
 
 /*
- * Removes these blocks from one run that has any of them; its other blocks stay. *found is false if there is none.
+ * Removes these blocks from one run that has any of them; its other blocks stay. run->count is 0 if there is none.
  * ENOMEM.
  */
 MUST_CHECK errcode_t traced_blocks_remove(struct traced_blocks *blocks, uint64_t start, uint64_t count,
-                                          struct traced_run *run, bool *found);
+                                          struct traced_run *run);
 
 void traced_blocks_clear(struct traced_blocks *blocks);

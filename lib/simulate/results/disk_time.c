@@ -54,12 +54,11 @@ void disk_time_flush(struct disk_time *disk)
 
 errcode_t disk_time_write(struct disk_time *disk, uint64_t start, uint64_t count)
 {
-	errcode_t error =
-		vector_reserve(&disk->writes, &disk->write_capacity, disk->write_count + 1, sizeof(*disk->writes));
+	errcode_t error = vector_add(&disk->writes, &disk->write_count, &disk->write_capacity,
+	                             &(struct disk_run){ start, count }, sizeof(struct disk_run));
 
 	if (error)
 		return error;
-	disk->writes[disk->write_count++] = (struct disk_run){ start, count };
 	disk->write_blocks += count;
 	if (disk->write_blocks * disk->block_bytes >= DISK_WRITEBACK_BYTES)
 		disk_time_flush(disk);

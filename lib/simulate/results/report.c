@@ -22,11 +22,9 @@ static int width_of(const struct configuration *configuration)
 	return length > COLUMN ? length : COLUMN;
 }
 
-static void print_rule(FILE *stream, int width)
-{
-	for (int column = 0; column < width; column++)
-		fputc('-', stream);
-}
+/* As long as the longest column. */
+static const char rule[] = "------------------------------------------------------------------------------";
+_Static_assert(sizeof(rule) > CONFIGURATION_NAME_BYTES + 2 && sizeof(rule) > FIRST_COLUMN + 2, "columns");
 
 /* Were other programs so busy that the measurement means nothing? */
 static bool is_disturbed(const struct simulate_options *options, const struct measurement *measurement)
@@ -87,14 +85,9 @@ static void print_by_value(FILE *stream, const struct simulate_options *options,
 	fprintf(stream, "| %-*s | %-8s", FIRST_COLUMN, "", "");
 	for (size_t index = 0; index < options->configuration_count; index++)
 		fprintf(stream, " | %*s", width_of(&configurations[index]), configurations[index].name);
-	fputs(" |\n|", stream);
-	print_rule(stream, FIRST_COLUMN + 2);
-	fputs("|----------", stream);
-	for (size_t index = 0; index < options->configuration_count; index++) {
-		fputs("|", stream);
-		print_rule(stream, width_of(&configurations[index]) + 1);
-		fputs(":", stream);
-	}
+	fprintf(stream, " |\n|%.*s|----------", FIRST_COLUMN + 2, rule);
+	for (size_t index = 0; index < options->configuration_count; index++)
+		fprintf(stream, "|%.*s:", width_of(&configurations[index]) + 1, rule);
 	fputs("|\n", stream);
 	for (unsigned int number = 0; number < first->count; number++) {
 		const struct result_value *value = &first->values[number];
@@ -125,13 +118,9 @@ static void print_by_threads(FILE *stream, const struct simulate_options *option
 			fprintf(stream, " | %*u", COLUMN, options->threads[column]);
 		else
 			fprintf(stream, " | %*s", COLUMN, "none: in turns");
-	fputs(" |\n|", stream);
-	print_rule(stream, FIRST_COLUMN + 2);
-	for (size_t column = 0; column < options->thread_count; column++) {
-		fputs("|", stream);
-		print_rule(stream, COLUMN + 1);
-		fputs(":", stream);
-	}
+	fprintf(stream, " |\n|%.*s", FIRST_COLUMN + 2, rule);
+	for (size_t column = 0; column < options->thread_count; column++)
+		fprintf(stream, "|%.*s:", COLUMN + 1, rule);
 	fputs("|\n", stream);
 	for (size_t row = 0; row < options->configuration_count; row++) {
 		fprintf(stream, "| %-*s", FIRST_COLUMN, options->configurations[row].name);
@@ -187,8 +176,7 @@ static void print_fits(FILE *stream, const struct simulate_options *options, con
 			        "processor\n\n| %-*s |   sigma |   kappa | if there were %u processors "
 			        "|\n|%.*s|--------:|"
 			        "--------:|-----------------------:|\n",
-			        options->online_processors, FIRST_COLUMN, "", most, FIRST_COLUMN + 2,
-			        "------------------------------------------------------------");
+			        options->online_processors, FIRST_COLUMN, "", most, FIRST_COLUMN + 2, rule);
 		is_first = false;
 		fprintf(stream, "| %-*s | %7.4f | %7.4f | %22.0f |\n", FIRST_COLUMN, options->configurations[row].name,
 		        fit.sigma, fit.kappa, scalability_at(&fit, most) / shares);
@@ -235,10 +223,9 @@ void report_tables(FILE *stream, const struct simulate_options *options, const s
 static void write_choices(struct json *json, const struct policy_options *options)
 {
 	uint32_t choices = (policy_choices(options->policy) | options->choices_added) & ~options->choices_dropped;
-	const struct choice *choice;
 
 	json_open_array(json, "choices");
-	for (unsigned int index = 0; (choice = choice_get(index)); index++)
+	for (const struct choice *choice = all_choices; choice->name; choice++)
 		if (choices & choice->choice)
 			json_string(json, NULL, choice->name);
 	json_close_array(json);
@@ -247,15 +234,13 @@ static void write_choices(struct json *json, const struct policy_options *option
 /* Writes the tunables that were set. */
 static void write_tunables(struct json *json, const struct policy_options *options)
 {
-	const struct tunable *tunable;
-
 	if (!options->tunables_set)
 		return;
 	json_open_object(json, "set");
-	for (unsigned int index = 0; (tunable = tunable_get(index)); index++) {
-		uint64_t value = options->tunable_values[index];
+	for (const struct tunable *tunable = all_tunables; tunable->name; tunable++) {
+		uint64_t value = options->tunable_values[tunable - all_tunables];
 
-		if (!(options->tunables_set & UINT64_C(1) << index))
+		if (!tunable_is_set(tunable, options))
 			continue;
 		if (tunable->words)
 			json_string(json, tunable->name, tunable->words[value]);
@@ -283,11 +268,10 @@ static void write_number(struct json *json, const struct result_value *value)
 		return;
 	}
 	json_number(json, "value", value->value, value->decimals);
-	if (value->runs < 2)
-		return;
-	json_number(json, "lower_quartile", value->lower, value->decimals);
-	json_number(json, "upper_quartile", value->upper, value->decimals);
-	json_unsigned(json, "repeats", value->runs);
+	if (value->runs > 1)
+		json_members(json, JSON_NUMBER("lower_quartile", value->lower, value->decimals),
+		             JSON_NUMBER("upper_quartile", value->upper, value->decimals),
+		             JSON_COUNT("repeats", value->runs));
 }
 
 static void write_measurement(struct json *json, const struct simulate_options *options,
@@ -307,8 +291,7 @@ static void write_measurement(struct json *json, const struct simulate_options *
 		json_open_row(json, NULL);
 		if (value->section)
 			json_string(json, "section", value->section);
-		json_string(json, "key", value->key);
-		json_string(json, "kind", result_kind_name(value->kind));
+		json_members(json, JSON_TEXT("key", value->key), JSON_TEXT("kind", result_kind_name(value->kind)));
 		write_number(json, value);
 		json_close_object(json);
 	}
@@ -324,15 +307,11 @@ static void write_fits(struct json *json, const struct simulate_options *options
 	for (size_t row = 0; row < options->configuration_count; row++) {
 		struct scalability fit;
 
-		if (!fit_row(options, &measurements[row * options->thread_count], &fit))
-			continue;
-		json_open_row(json, NULL);
-		json_string(json, "configuration", options->configurations[row].name);
-		json_unsigned(json, "most_threads", options->online_processors);
-		json_number(json, "lambda", fit.lambda, 0);
-		json_number(json, "sigma", fit.sigma, 6);
-		json_number(json, "kappa", fit.kappa, 6);
-		json_close_object(json);
+		if (fit_row(options, &measurements[row * options->thread_count], &fit))
+			json_row(json, NULL, JSON_TEXT("configuration", options->configurations[row].name),
+			         JSON_COUNT("most_threads", options->online_processors),
+			         JSON_NUMBER("lambda", fit.lambda, 0), JSON_NUMBER("sigma", fit.sigma, 6),
+			         JSON_NUMBER("kappa", fit.kappa, 6));
 	}
 	json_close_array(json);
 }
@@ -343,13 +322,12 @@ errcode_t report_json(FILE *stream, const struct simulate_options *options, cons
 	struct json json = { .stream = stream };
 
 	json_open_object(&json, NULL);
-	json_string(&json, "workload", options->workload->name);
-	json_bytes(&json, "image", options->image, strlen(options->image));
+	json_members(&json, JSON_TEXT("workload", options->workload->name), JSON_TEXT("image", options->image));
 	if (options->input)
-		json_bytes(&json, "input", options->input, strlen(options->input));
+		json_string(&json, "input", options->input);
 	json_unsigned(&json, "seed", options->seed);
 	if (options->machine)
-		json_bytes(&json, "machine", options->machine->name, strlen(options->machine->name));
+		json_string(&json, "machine", options->machine->name);
 	if (options->machine && options->cpu_percent)
 		json_unsigned(&json, "cpu_limit_percent", options->cpu_percent);
 	json_open_object(&json, "options");
@@ -361,8 +339,7 @@ errcode_t report_json(FILE *stream, const struct simulate_options *options, cons
 		else if (option->kind != SETTING_TEXT)
 			json_unsigned(&json, option->name, options->settings[index].number);
 		else if (options->settings[index].text)
-			json_bytes(&json, option->name, options->settings[index].text,
-			           strlen(options->settings[index].text));
+			json_string(&json, option->name, options->settings[index].text);
 	}
 	json_close_object(&json);
 	json_open_array(&json, "measurements");

@@ -38,10 +38,9 @@ __attribute__((format(printf, 4, 5))) static void add(struct list *list, const s
 
 static uint32_t choices_of_patch(uint64_t patch)
 {
-	const struct choice *choice;
 	uint32_t choices = 0;
 
-	for (unsigned int index = 0; (choice = choice_get(index)); index++)
+	for (const struct choice *choice = all_choices; choice->name; choice++)
 		if (choice->patch == patch)
 			choices |= choice->choice;
 	return choices;
@@ -69,9 +68,7 @@ static errcode_t parse_patches(const char *text, uint32_t *choices)
 
 static errcode_t parse_choice(const char *text, uint32_t *choices)
 {
-	const struct choice *choice;
-
-	for (unsigned int index = 0; (choice = choice_get(index)); index++) {
+	for (const struct choice *choice = all_choices; choice->name; choice++) {
 		if (strcmp(choice->name, text) == 0) {
 			*choices |= choice->choice;
 			return 0;

@@ -15,26 +15,21 @@
  * handover to that of the most processors with base (kunpeng-920, amd-9654) or with a locked orphan file
  * (xeon-truncate), waiter to 29 clients; doc/results/simulate.md compares the other published figures.
  */
-static const struct machine presets[] = {
+const struct machine machine_presets[] = {
 	{ "kunpeng-920", 2150, 100, 1050, 0, 605 },
 	{ "amd-9654", 4500, 60, 620, 0, 190 },
 	{ "xeon-truncate", 1300, 60, 1150, 0, 2050 },
 	{ "xeon-creat-clo", 53000, 60, 300, 2600, 14500 },
+	{ 0 },
 };
-
-const struct machine *machine_get(unsigned int index)
-{
-	return index < sizeof(presets) / sizeof(*presets) ? &presets[index] : NULL;
-}
 
 errcode_t machine_parse(const char *text, struct machine *machine)
 {
 	uint32_t *const fields[] = { &machine->call, &machine->held, &machine->handover, &machine->waiter,
 		                     &machine->shared };
-	const struct machine *preset;
 	char *word;
 
-	for (unsigned int index = 0; (preset = machine_get(index)); index++) {
+	for (const struct machine *preset = machine_presets; preset->name; preset++) {
 		if (strcmp(preset->name, text) == 0) {
 			*machine = *preset;
 			return 0;

@@ -19,8 +19,8 @@ struct machine {
 	uint32_t shared;   /* of a call: serialised work outside of the allocator, as in the journal */
 };
 
-/* Returns a preset; NULL after the last one. */
-const struct machine *machine_get(unsigned int index);
+/* Ends with a zero row. */
+extern const struct machine machine_presets[];
 
 /* Parses a preset's name, or "CALL:HELD:HANDOVER:WAITER:SHARED" in nanoseconds. EINVAL. */
 MUST_CHECK errcode_t machine_parse(const char *text, struct machine *machine);

@@ -37,3 +37,21 @@ struct measurement {
 	struct result result;
 	char *shown; /* owned; NULL: none */
 };
+
+/* The environment of a running workload. */
+struct simulation {
+	struct image *image; /* open, with an allocator attached */
+	const struct simulate_options *options;
+	const struct configuration *configuration;
+	const struct setting *settings; /* one for each of the workload's options */
+	unsigned int threads;           /* 0: the streams take turns in one thread, in an order that the seed
+	                                 * decides */
+	bool is_one_process;            /* without threads: one process writes all streams, one after the other, on one
+	                                 * CPU */
+	unsigned int processors;        /* modelled in single-threaded runs: see processors.h */
+	struct clocks *clocks;          /* of the running streams, with a machine */
+	uint64_t journal_locks;         /* acquisitions of the filesystem's lock by the journal's thread */
+	struct pool *pool;              /* its workers are the threads */
+	struct result *result;
+	struct problem *problem;
+};

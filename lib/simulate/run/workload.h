@@ -39,30 +39,7 @@ struct setting {
 	const char *text; /* SETTING_TEXT: NULL if not given */
 };
 
-/* The environment of a running workload. */
-struct simulation {
-	struct image *image;                  /* open, with an allocator attached */
-	const struct policy_options *options; /* of the allocator */
-	const struct setting *settings;       /* one for each of the workload's options */
-	unsigned int threads;                 /* 0: the streams take turns in one thread, in an order that the seed
-	                                       * decides */
-	bool is_one_process;           /* without threads: one process writes all streams, one after the other, on one
-	                                * CPU */
-	unsigned int processors;       /* modelled in single-threaded runs: see processors.h */
-	const struct machine *machine; /* the modelled machine, without threads: see clocks.h; NULL: none */
-	unsigned int cpu_percent;      /* of a processor that each stream may have; 0: no limit */
-	struct clocks *clocks;         /* of the running streams, with a machine */
-	uint64_t journal_locks;        /* acquisitions of the filesystem's lock by the journal's thread */
-	bool checksums;                /* with threads: see --checksums */
-	uint64_t seed;
-	const char *input; /* the input file; NULL unless the workload has one */
-	bool is_traced;    /* see struct configuration */
-	const char *name;  /* of the configuration */
-	struct pool *pool; /* its workers are the threads */
-	struct progress *progress;
-	struct result *result;
-	struct problem *problem;
-};
+struct simulation;
 
 struct workload {
 	const char *name;
@@ -70,7 +47,7 @@ struct workload {
 	const char *input;   /* name of the argument before IMAGE, an input file; NULL: none */
 	const char *row; /* key of the value for tables of policies by threads; NULL: tables of values by policies */
 	const struct workload_option *options; /* ends with a zero row; a workload without options has only that one */
-	bool models_machines;                  /* its calls cost what they cost on simulation->machine */
+	bool models_machines;                  /* its calls cost what they cost on simulation->options->machine */
 
 	/* Whether its settings are such that it can run; the problem says why not. Pure; NULL: they all are. */
 	errcode_t (*check)(const struct setting *settings, struct problem *problem);

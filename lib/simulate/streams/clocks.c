@@ -207,16 +207,18 @@ errcode_t clocks_create(const struct clocks_options *options, struct clocks **re
 
 	if (!clocks)
 		return ENOMEM;
-	clocks->machine = *options->machine;
-	clocks->processor_count = options->processors;
-	clocks->random = options->seed;
-	clocks->quota_ns = PERIOD_NS / 100 * options->cpu_percent;
-	clocks->contention = (struct contention){
-		.is_busy = is_busy,
-		.has_taken = has_locked, /* marking the bitmap takes the lock again */
-		.context = clocks,
-		.has_locked = has_locked,
-		.is_contended = is_contended,
+	*clocks = (struct clocks){
+		.contention = {
+			.is_busy = is_busy,
+			.has_taken = has_locked, /* marking the bitmap takes the lock again */
+			.context = clocks,
+			.has_locked = has_locked,
+			.is_contended = is_contended,
+		},
+		.machine = *options->machine,
+		.processor_count = options->processors,
+		.quota_ns = PERIOD_NS / 100 * options->cpu_percent,
+		.random = options->seed,
 	};
 	errcode_t error = create_resources(clocks, options);
 	if (!error)

@@ -63,11 +63,20 @@ errcode_t processors_create(unsigned int count, unsigned int streams, uint32_t g
 
 	if (!processors)
 		return ENOMEM;
-	processors->others = count - 1;
-	processors->stream = NOBODY;
-	processors->ring = calloc(count, sizeof(*processors->ring));
-	processors->places = calloc(streams, sizeof(*processors->places));
-	processors->holders = calloc(groups, sizeof(*processors->holders));
+	*processors = (struct processors){
+		.contention = {
+			.is_busy = is_busy,
+			.has_taken = has_taken,
+			.context = processors,
+			.has_locked = has_locked,
+			.is_contended = is_contended,
+		},
+		.others = count - 1,
+		.stream = NOBODY,
+		.ring = calloc(count, sizeof(*processors->ring)),
+		.places = calloc(streams, sizeof(*processors->places)),
+		.holders = calloc(groups, sizeof(*processors->holders)),
+	};
 	if (!processors->ring || !processors->places || !processors->holders) {
 		processors_destroy(processors);
 		return ENOMEM;
@@ -76,13 +85,6 @@ errcode_t processors_create(unsigned int count, unsigned int streams, uint32_t g
 		processors->ring[slot] = NOBODY;
 	for (unsigned int stream = 0; stream < streams; stream++)
 		processors->places[stream].group = NOWHERE;
-	processors->contention = (struct contention){
-		.is_busy = is_busy,
-		.has_taken = has_taken,
-		.context = processors,
-		.has_locked = has_locked,
-		.is_contended = is_contended,
-	};
 	*ret = processors;
 	return 0;
 }

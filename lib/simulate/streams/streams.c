@@ -115,24 +115,23 @@ static errcode_t run_modelled_turns(struct stream_run *run, struct share *share,
 static void add_progress(const struct stream_run *run, uint64_t steps)
 {
 	if (run->step_bytes == STREAMS_STEP_IS_FILE)
-		progress_add(run->simulation->progress, 0, steps);
+		progress_add(run->simulation->options->progress, 0, steps);
 	else
-		progress_add(run->simulation->progress, steps * run->step_bytes, 0);
+		progress_add(run->simulation->options->progress, steps * run->step_bytes, 0);
 }
 
-static errcode_t run_share(void *context, unsigned int worker, size_t thread, struct problem *problem)
+static errcode_t run_share(void *context, unsigned int worker UNUSED, size_t thread, struct problem *problem)
 {
 	struct stream_run *run = context;
 	unsigned int threads = run->simulation->threads ? run->simulation->threads : 1;
 	struct share share = {
 		.first = (unsigned int)((uint64_t)run->count * thread / threads),
-		.random = run->simulation->seed + thread,
+		.random = run->simulation->options->seed + thread,
 	};
 	unsigned int end = (unsigned int)((uint64_t)run->count * (thread + 1) / threads);
 	SCOPE_FREE unsigned int *open = calloc(end - share.first + 1, sizeof(*open));
 	errcode_t error = open ? 0 : ENOMEM;
 
-	(void)worker;
 	for (share.open = open; open && share.first + share.open_count < end; share.open_count++)
 		open[share.open_count] = share.first + share.open_count;
 	/* All threads begin together, and the time is counted from then on. */
@@ -185,10 +184,15 @@ static errcode_t run_shares(struct stream_run *run, unsigned int threads, struct
 	return error;
 }
 
-static bool is_never_busy(void *context, uint32_t group)
+unsigned int streams_wanted(const struct simulation *simulation, uint64_t asked)
 {
-	(void)context;
-	(void)group;
+	unsigned int processors = simulation->options->machine ? simulation->processors : 1;
+
+	return asked ? (unsigned int)asked : simulation->threads ? simulation->threads : processors;
+}
+
+static bool is_never_busy(void *context UNUSED, uint32_t group UNUSED)
+{
 	return false;
 }
 
@@ -205,7 +209,7 @@ static errcode_t pretend_checksums(struct stream_run *run)
 {
 	struct simulation *simulation = run->simulation;
 
-	if (!simulation->threads || !simulation->checksums)
+	if (!simulation->threads || !simulation->options->checksums)
 		return 0;
 	run->bitmap = calloc(1, simulation->image->format.block_bytes);
 	if (!run->bitmap)
@@ -220,12 +224,12 @@ static errcode_t pretend_machine(struct stream_run *run)
 {
 	struct simulation *simulation = run->simulation;
 	const struct clocks_options options = {
-		.machine = simulation->machine,
+		.machine = simulation->options->machine,
 		.processors = simulation->processors,
 		.streams = run->count,
 		.groups = simulation->image->geometry.groups,
-		.cpu_percent = simulation->cpu_percent,
-		.seed = simulation->seed,
+		.cpu_percent = simulation->options->cpu_percent,
+		.seed = simulation->options->seed,
 	};
 	errcode_t error = clocks_create(&options, &run->clocks);
 
@@ -241,7 +245,7 @@ static errcode_t pretend_processors(struct stream_run *run)
 	struct simulation *simulation = run->simulation;
 	uint32_t groups = simulation->image->geometry.groups;
 
-	if (simulation->machine && !simulation->threads)
+	if (simulation->options->machine && !simulation->threads)
 		return pretend_machine(run);
 	if (simulation->threads || simulation->is_one_process || simulation->processors < 2)
 		return 0;

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "simulate/run/workload.h"
+#include "simulate/run/measurement.h"
 #include "simulate/streams/clocks.h"
 
 /*
@@ -25,6 +25,9 @@ struct streams_cost {
 
 /* Commits within a step. With a machine it costs the stream nothing, because the journal has its own thread. */
 MUST_CHECK errcode_t streams_commit(struct simulation *simulation);
+
+/* The number of streams that an option asks for; 0: one for each thread or modelled processor. */
+unsigned int streams_wanted(const struct simulation *simulation, uint64_t asked);
 
 /* A special value of streams_run()'s step_bytes. */
 #define STREAMS_STEP_IS_FILE UINT64_MAX

@@ -54,8 +54,8 @@ struct birth {
 
 /* The file that a stream is writing. */
 struct stream {
-	struct ext2mb_file *handle; /* NULL: none */
-	struct birth file;
+	struct simulated_file *file; /* NULL: none */
+	struct birth birth;
 	uint32_t blocks, step_blocks;
 	uint32_t flags;
 };
@@ -222,36 +222,33 @@ static errcode_t begin_file(struct ageing *ageing, struct ext2mb_worker *worker,
 	uint32_t parts = (uint32_t)profile->steps.list[profile_choose(&profile->steps, &ageing->random)].value;
 	bool reserves = choose_reserved(ageing, &parts);
 
-	if (!find_room(ageing, &stream->file))
+	if (!find_room(ageing, &stream->birth))
 		return EXT2MB_ET_NO_INODES;
-	stream->file.size = (uint32_t)profile_size_index(profile, bytes);
-	struct file_set *set = ageing->directories[stream->file.directory];
-	struct simulated_file *file = file_of(ageing, &stream->file);
-	errcode_t error = file_set_alloc_inode(set, stream->file.index, worker);
+	stream->birth.size = (uint32_t)profile_size_index(profile, bytes);
+	struct file_set *set = ageing->directories[stream->birth.directory];
+	errcode_t error = file_set_alloc_inode(set, stream->birth.index, worker);
 
 	if (error)
 		return error;
-	file->map.is_unwritten = reserves;
+	stream->file = &set->files[stream->birth.index];
+	stream->file->map.is_unwritten = reserves;
 	stream->flags = reserves ? EXT2MB_FILE_UNWRITTEN : 0;
 	stream->blocks = blocks;
 	stream->step_blocks = (stream->blocks + parts - 1) / parts;
 	/* A file that is written at once is allocated when its end is known, because Linux delays allocation. */
-	error = simulated_file_open(set, file, stream->step_blocks == stream->blocks ? stream->blocks : 0, worker,
-	                            &stream->handle);
+	error = simulated_file_open(set, stream->file, stream->step_blocks == stream->blocks ? stream->blocks : 0,
+	                            worker);
 	if (!error)
-		error = vector_reserve(&ageing->living, &ageing->living_capacity, ageing->living_count + 1,
-		                       sizeof(*ageing->living));
-	if (error)
-		return error;
-	ageing->living[ageing->living_count++] = stream->file;
-	ageing->born++;
-	return 0;
+		error = vector_add(&ageing->living, &ageing->living_count, &ageing->living_capacity, &stream->birth,
+		                   sizeof(stream->birth));
+	ageing->born += !error;
+	return error;
 }
 
 static void end_file(struct stream *stream, struct ext2mb_worker *worker)
 {
-	ext2mb_file_close(worker, stream->handle);
-	stream->handle = NULL;
+	if (stream->file)
+		simulated_file_close(TAKE(stream->file), worker);
 }
 
 /* Writes one part of one file. Lack of space or of room for files ends the filling; the written data stays. */
@@ -261,24 +258,24 @@ static errcode_t fill_step(void *context, struct ext2mb_worker *worker, unsigned
 	struct stream *stream = &ageing->streams[number];
 	errcode_t error = 0;
 
-	if (!stream->handle) {
+	if (!stream->file) {
 		*is_over = ageing->is_full || ageing->free_blocks < ageing->least_free_blocks;
 		if (*is_over)
 			return 0;
 		error = begin_file(ageing, worker, stream);
 	}
 	if (!error) {
-		struct simulated_file *file = file_of(ageing, &stream->file);
+		struct simulated_file *file = stream->file;
 		const struct image *image = ageing->simulation->image;
 		uint32_t before = file->blocks, left = stream->blocks - before;
 		uint64_t charged = image_charged_blocks(image, file);
 
 		if (stream->step_blocks == stream->blocks && !stream->flags)
-			error = simulated_file_write_back(NULL, file, worker, stream->handle, stream->blocks);
+			error = simulated_file_write_back(NULL, file, worker, stream->blocks);
 		else
 			error = simulated_file_append(
-				file, worker, stream->handle,
-				before + (left < stream->step_blocks ? left : stream->step_blocks), stream->flags);
+				NULL, file, worker, before + (left < stream->step_blocks ? left : stream->step_blocks),
+				stream->flags);
 		ageing->written_blocks += file->blocks - before;
 		ageing->free_blocks -= image_charged_blocks(image, file) - charged;
 		if (error || file->blocks == stream->blocks)
@@ -301,8 +298,8 @@ static errcode_t fill(struct ageing *ageing)
 
 	for (uint32_t number = 0; number < ageing->profile.streams; number++)
 		end_file(&ageing->streams[number], simulation->image->worker);
-	progress_add(simulation->progress, (ageing->written_blocks - before) * simulation->image->format.block_bytes,
-	             0);
+	progress_add(simulation->options->progress,
+	             (ageing->written_blocks - before) * simulation->image->format.block_bytes, 0);
 	return error;
 }
 
@@ -521,7 +518,7 @@ static errcode_t age_run(struct simulation *simulation)
 		.to_write_blocks = full * settings[CHURN].number,
 		.free_blocks = free_blocks,
 		.least_free_blocks = (is_full_already ? free_blocks : image->geometry.end_block) - full,
-		.random = simulation->seed,
+		.random = simulation->options->seed,
 	};
 
 	if (simulation->threads)
@@ -529,7 +526,8 @@ static errcode_t age_run(struct simulation *simulation)
 		                          "it is done by one thread: leave out --threads");
 	errcode_t error = profile_read(name, &ageing.profile, simulation->problem);
 	if (!error) {
-		progress_stage(simulation->progress, "age", ageing.to_write_blocks * image->format.block_bytes, 0);
+		progress_stage(simulation->options->progress, "age", ageing.to_write_blocks * image->format.block_bytes,
+		               0);
 		error = grow_old(&ageing);
 	}
 	if (!error) {

@@ -14,8 +14,8 @@
 #include "support/seconds.h"
 
 struct container {
-	_Alignas(128) struct ext2mb_file *handle;
-	uint64_t appends, rounds; /* of fallocate2 */
+	_Alignas(128) uint64_t appends; /* of fallocate2 */
+	uint64_t rounds;
 };
 
 struct job {
@@ -53,8 +53,7 @@ static errcode_t open_files(struct job *job, bool changes_inodes)
 		struct simulated_file *file = &job->set->files[index];
 
 		file->map.is_unwritten = job->flags & EXT2MB_FILE_UNWRITTEN;
-		error = simulated_file_open(job->set, file, job->is_closed ? job->file_blocks : 0, image->worker,
-		                            &job->containers[index].handle);
+		error = simulated_file_open(job->set, file, job->is_closed ? job->file_blocks : 0, image->worker);
 	}
 	return error;
 }
@@ -83,7 +82,7 @@ static errcode_t make_files(struct job *job, size_t count, bool is_written, bool
 static void close_files(struct job *job)
 {
 	for (size_t index = 0; job->set && index < job->set->count; index++)
-		ext2mb_file_close(job->simulation->image->worker, job->containers[index].handle);
+		simulated_file_close(&job->set->files[index], job->simulation->image->worker);
 	free(job->containers);
 }
 
@@ -131,7 +130,7 @@ static errcode_t append_with_inode(const struct job *job, struct ext2mb_worker *
 	errcode_t error = inode_buffers_mark_dirty(image, file, inode); /* dquot_alloc_block() */
 
 	if (!error)
-		error = simulated_file_append(file, worker, job->containers[stream].handle, end, job->flags);
+		error = simulated_file_append(NULL, file, worker, end, job->flags);
 	if (!error)
 		error = inode_buffers_mark_extents(image, file, inode); /* ext4_ext_insert_extent() */
 	if (error)
@@ -145,27 +144,17 @@ static errcode_t append_step(void *context, struct ext2mb_worker *worker, unsign
 {
 	const struct job *job = context;
 	struct simulated_file *file = &job->set->files[stream];
-	struct container *container = &job->containers[stream];
+	struct image *image = job->grows_maps ? job->simulation->image : NULL;
 	uint32_t end = job->is_closed ? job->file_blocks : next_end(job, file);
-	errcode_t error;
+	errcode_t error = job->is_closed              ? simulated_file_write_back(image, file, worker, end) :
+	                  !image && job->set->buffers ? append_with_inode(job, worker, stream, end) :
+	                                                simulated_file_append(image, file, worker, end, job->flags);
 
-	if (job->is_closed)
-		error = simulated_file_write_back(job->grows_maps ? job->simulation->image : NULL, file, worker,
-		                                  container->handle, end);
-	else if (job->grows_maps)
-		error = simulated_file_append_with_map(job->simulation->image, file, worker, container->handle, end,
-		                                       job->flags);
-	else if (job->set->buffers)
-		error = append_with_inode(job, worker, stream, end);
-	else
-		error = simulated_file_append(file, worker, container->handle, end, job->flags);
-	if (error)
-		return error;
 	*is_over = end == job->file_blocks;
 	/* Closes the file: unused preallocations are discarded before other streams end. */
-	if (*is_over)
-		ext2mb_file_close(worker, TAKE(container->handle));
-	return 0;
+	if (!error && *is_over)
+		simulated_file_close(file, worker);
+	return error;
 }
 
 static errcode_t append_run(struct simulation *simulation)
@@ -181,7 +170,7 @@ static errcode_t append_run(struct simulation *simulation)
 		.simulation = simulation,
 		.file_blocks = blocks_of(simulation, settings[APPEND_FILE_SIZE].number),
 		.step_blocks = blocks_of(simulation, settings[APPEND_STEP].number),
-		.grows_maps = simulation->is_one_process && simulation->options->policy != POLICY_EXT2MB,
+		.grows_maps = simulation->is_one_process && simulation->configuration->options.policy != POLICY_EXT2MB,
 		.is_closed = settings[APPEND_CLOSED].number,
 	};
 	uint64_t bytes = (uint64_t)streams * job.file_blocks * block_bytes;
@@ -189,14 +178,14 @@ static errcode_t append_run(struct simulation *simulation)
 	errcode_t error = make_files(&job, streams, settings[APPEND_WRITTEN].number || job.is_closed,
 	                             inodes == ALWAYS || (inodes == WITH_THREADS && simulation->threads));
 
-	progress_stage(simulation->progress, "append", bytes, 0);
+	progress_stage(simulation->options->progress, "append", bytes, 0);
 	if (!error)
 		error = streams_run(simulation, streams, append_step, &job, job.step_blocks * block_bytes,
 		                    "cannot append", &cost);
 	close_files(&job);
 	if (error)
 		return error;
-	if (simulation->machine)
+	if (simulation->options->machine)
 		result_add(simulation->result, NULL, RESULT_MODELLED,
 		           (const struct named_value[]){
 				   { "modelled_bandwidth_mib", "bw (MiB/s)",
@@ -295,7 +284,7 @@ static errcode_t truncate_file(struct job *job, struct container *container, str
 	errcode_t error;
 
 	lock_groups(job->simulation, file);
-	ext2mb_file_truncate(worker, container->handle, 0);
+	ext2mb_file_truncate(worker, file->handle, 0);
 	error = simulated_file_truncate(file, worker);
 	container->rounds++;
 	if (!error && is_commit_due(job, container))
@@ -316,8 +305,7 @@ static errcode_t fallocate2_step(void *context, struct ext2mb_worker *worker, un
 		if (file->blocks == job->file_blocks)
 			return truncate_file(job, container, file, worker, is_over);
 		container->appends++;
-		errcode_t error =
-			simulated_file_append(file, worker, container->handle, next_end(job, file), job->flags);
+		errcode_t error = simulated_file_append(NULL, file, worker, next_end(job, file), job->flags);
 
 		if (error)
 			return error;
@@ -353,7 +341,7 @@ static void add_rates(const struct job *job, const struct streams_cost *cost)
 	}
 	double all = (double)appends;
 
-	if (job->simulation->machine)
+	if (job->simulation->options->machine)
 		add_modelled_rates(job, &cost->modelled, all);
 	else
 		result_add(job->simulation->result, NULL, RESULT_MEASURED,
@@ -378,9 +366,7 @@ static void add_rates(const struct job *job, const struct streams_cost *cost)
 static errcode_t fallocate2_run(struct simulation *simulation)
 {
 	const struct setting *settings = simulation->settings;
-	unsigned int processors = simulation->machine ? simulation->processors : 1;
-	unsigned int threads = simulation->threads ? simulation->threads : processors;
-	unsigned int count = settings[CONTAINERS].number ? (unsigned int)settings[CONTAINERS].number : threads;
+	unsigned int count = streams_wanted(simulation, settings[CONTAINERS].number);
 	struct job job = {
 		.simulation = simulation,
 		.file_blocks = blocks_of(simulation, settings[FILE_SIZE].number),
@@ -393,7 +379,7 @@ static errcode_t fallocate2_run(struct simulation *simulation)
 	errcode_t error = make_files(&job, count, settings[WRITTEN].number, false);
 
 	if (!error) {
-		progress_stage(simulation->progress, "fallocate2", 0, 0);
+		progress_stage(simulation->options->progress, "fallocate2", 0, 0);
 		error = streams_run(simulation, count, fallocate2_step, &job, 0, "cannot append or truncate", &cost);
 	}
 	if (!error) {

@@ -40,7 +40,7 @@ static const struct workload_option normalize_options[] = {
 
 struct tree_stream {
 	struct file_set **directories; /* owned; one for each of the size list */
-	struct ext2mb_file *handle;    /* of the file that is being written; NULL: none */
+	struct simulated_file *open;   /* the file that is being written; NULL: none */
 	struct written_file *written;  /* the same with delayed allocation; owned until it is closed */
 	size_t directory, file;        /* file: its index in the list, not in the directory */
 	uint64_t bytes;                /* written of the file */
@@ -63,7 +63,6 @@ struct normalize {
 	/* By stream, as far as the step needs them. */
 	struct tree_stream *trees;
 	struct mix_stream *mixes;
-	struct ext2mb_file **handles;
 	struct file_set *files;
 	uint64_t file_bytes; /* of each of the files */
 
@@ -98,22 +97,20 @@ static errcode_t begin_file(struct normalize *job, struct tree_stream *tree, str
 		*tree->written = (struct written_file){ .set = set, .file = &set->files[index] };
 		return 0;
 	}
-	return simulated_file_open(set, &set->files[index], image_blocks_of(job->simulation->image, bytes), worker,
-	                           &tree->handle);
+	tree->open = &set->files[index];
+	return simulated_file_open(set, tree->open, image_blocks_of(job->simulation->image, bytes), worker);
 }
 
 static errcode_t write_record(struct normalize *job, struct tree_stream *tree, struct ext2mb_worker *worker,
                               uint64_t bytes, bool is_last)
 {
-	struct simulated_file *file = &tree->directories[tree->directory]->files[current_index(job, tree)];
-
 	if (job->is_delayed)
 		return dirty_files_write(&job->dirty, is_last ? TAKE(tree->written) : tree->written, bytes, is_last);
 	uint32_t blocks = (uint32_t)image_blocks_of(job->simulation->image, tree->bytes);
-	errcode_t error = simulated_file_write_back(NULL, file, worker, tree->handle, blocks);
+	errcode_t error = simulated_file_write_back(NULL, tree->open, worker, blocks);
 
 	if (!error && is_last)
-		ext2mb_file_close(worker, TAKE(tree->handle));
+		simulated_file_close(TAKE(tree->open), worker);
 	return error;
 }
 
@@ -124,7 +121,7 @@ static errcode_t tree_step(void *context, struct ext2mb_worker *worker, unsigned
 	struct tree_stream *tree = &job->trees[stream];
 	uint64_t left = job->sizes.bytes[tree->file] - tree->bytes;
 	uint64_t bytes = job->step_bytes && left > job->step_bytes ? job->step_bytes : left;
-	errcode_t error = tree->handle || tree->written ? 0 : begin_file(job, tree, worker);
+	errcode_t error = tree->open || tree->written ? 0 : begin_file(job, tree, worker);
 
 	tree->bytes += bytes;
 	if (!error)
@@ -172,7 +169,8 @@ static errcode_t write_trees(struct normalize *job, struct file_set *set, struct
 	if (!error)
 		error = streams_run(job->simulation, job->streams, tree_step, job, 0, "cannot write a tree", cost);
 	for (unsigned int stream = 0; stream < job->streams; stream++) {
-		ext2mb_file_close(worker, job->trees[stream].handle);
+		if (job->trees[stream].open)
+			simulated_file_close(job->trees[stream].open, worker);
 		dirty_files_abandon(&job->dirty, job->trees[stream].written);
 		free(job->trees[stream].directories);
 	}
@@ -213,11 +211,11 @@ static errcode_t large_step(void *context, struct ext2mb_worker *worker, unsigne
 	uint32_t blocks = (uint32_t)image_blocks_of(job->simulation->image, job->file_bytes);
 	uint32_t step = (uint32_t)image_blocks_of(job->simulation->image, WRITEBACK_BYTES);
 	uint32_t end = blocks - file->blocks < step ? blocks : file->blocks + step;
-	errcode_t error = simulated_file_append(file, worker, job->handles[stream], end, 0);
+	errcode_t error = simulated_file_append(NULL, file, worker, end, 0);
 
 	*is_over = end == blocks;
 	if (!error && *is_over)
-		ext2mb_file_close(worker, TAKE(job->handles[stream]));
+		simulated_file_close(file, worker);
 	return error;
 }
 
@@ -225,22 +223,18 @@ static errcode_t write_large(struct normalize *job, struct file_set *parent, uns
                              struct streams_cost *cost)
 {
 	struct image *image = job->simulation->image;
-	SCOPE_FREE struct ext2mb_file **handles = calloc(count, sizeof(struct ext2mb_file *));
-	errcode_t error = handles ? file_set_create(image, parent, "files", count, &job->files) : ENOMEM;
+	errcode_t error = file_set_create(image, parent, "files", count, &job->files);
 
-	job->handles = handles;
+	if (error)
+		return error;
 	job->file_bytes = bytes;
-	if (!error && image_blocks_of(image, bytes) >= UINT32_MAX)
-		error = EFBIG;
-	if (!error)
-		error = file_set_alloc_inodes(job->files, image->worker);
+	error = image_blocks_of(image, bytes) < UINT32_MAX ? file_set_alloc_inodes(job->files, image->worker) : EFBIG;
 	for (unsigned int index = 0; !error && index < count; index++)
-		error = simulated_file_open(job->files, &job->files->files[index], 0, image->worker, &handles[index]);
+		error = simulated_file_open(job->files, &job->files->files[index], 0, image->worker);
 	if (!error)
 		error = streams_run(job->simulation, count, large_step, job, 0, "cannot write a large file", cost);
-	for (unsigned int index = 0; handles && index < count; index++)
-		ext2mb_file_close(image->worker, handles[index]);
-	job->handles = NULL;
+	for (unsigned int index = 0; index < count; index++)
+		simulated_file_close(&job->files->files[index], image->worker);
 	return error;
 }
 
@@ -273,7 +267,6 @@ static errcode_t fallocate_step(struct normalize *job, struct file_set *parent, 
 	uint64_t blocks = ext2mb_free_blocks(image->mb) * FALLOCATE_PERCENT / 100;
 	const bool has_unwritten = image->format.extents;
 	struct file_set *set;
-	struct ext2mb_file *handle = NULL;
 	errcode_t error = file_set_create(image, parent, "files", 1, &set);
 
 	*cost = (struct streams_cost){ 0 };
@@ -282,13 +275,13 @@ static errcode_t fallocate_step(struct normalize *job, struct file_set *parent, 
 	if (!error)
 		error = file_set_alloc_inodes(set, image->worker);
 	if (!error)
-		error = simulated_file_open(set, &set->files[0], 0, image->worker, &handle);
+		error = simulated_file_open(set, &set->files[0], 0, image->worker);
 	if (error)
 		return error;
 	set->files[0].map.is_unwritten = has_unwritten;
-	error = simulated_file_append(&set->files[0], image->worker, handle, (uint32_t)blocks,
+	error = simulated_file_append(NULL, &set->files[0], image->worker, (uint32_t)blocks,
 	                              has_unwritten ? EXT2MB_FILE_UNWRITTEN : 0);
-	ext2mb_file_close(image->worker, handle);
+	simulated_file_close(&set->files[0], image->worker);
 	return error;
 }
 
@@ -344,7 +337,7 @@ static errcode_t fsstress_step(struct normalize *job, struct file_set *parent, s
 	                          ENOMEM;
 
 	for (unsigned int stream = 0; !error && stream < job->streams; stream++)
-		mixes[stream].random = job->simulation->seed + stream;
+		mixes[stream].random = job->simulation->options->seed + stream;
 	job->mixes = mixes;
 	if (!error)
 		error = streams_run(job->simulation, job->streams, mix_step, job, 1, "cannot run the mix", cost);
@@ -361,28 +354,25 @@ static errcode_t time_fallocate(struct disk_time *disk, const struct normalize *
 }
 
 /* The source is on another disk. */
-static errcode_t time_copy(struct disk_time *disk, const struct normalize *job, const struct file_set *set)
+static errcode_t time_copy(struct disk_time *disk, const struct normalize *job UNUSED, const struct file_set *set)
 {
-	(void)job;
-	return normalize_time_untar(disk, set, NULL);
+	return normalize_time_trees(disk, set, NULL, false);
 }
 
-static errcode_t time_tar(struct disk_time *disk, const struct normalize *job, const struct file_set *set)
+static errcode_t time_tar(struct disk_time *disk, const struct normalize *job, const struct file_set *set UNUSED)
 {
-	(void)set;
 	/* Without a tree to read, the time is that of one dd. */
-	return job->copied ? normalize_time_tar(disk, job->copied, job->archives) :
+	return job->copied ? normalize_time_trees(disk, job->copied, job->archives, true) :
 	                     normalize_time_files(disk, job->archives);
 }
 
 static errcode_t time_untar(struct disk_time *disk, const struct normalize *job, const struct file_set *set)
 {
-	return normalize_time_untar(disk, set, job->archives);
+	return normalize_time_trees(disk, set, job->archives, false);
 }
 
-static errcode_t time_files(struct disk_time *disk, const struct normalize *job, const struct file_set *set)
+static errcode_t time_files(struct disk_time *disk, const struct normalize *job UNUSED, const struct file_set *set)
 {
-	(void)job;
 	return normalize_time_files(disk, set->first);
 }
 
@@ -424,7 +414,7 @@ static errcode_t add_values(struct normalize *job, const char *section, const st
 
 	if (error)
 		return error;
-	double partial = (double)partial_stripes(set, configuration_stripe(simulation->options));
+	double partial = (double)partial_stripes(set, configuration_stripe(&simulation->configuration->options));
 
 	result_add(simulation->result, section, RESULT_LAYOUT,
 	           (const struct named_value[]){
@@ -457,7 +447,7 @@ static errcode_t run_step(struct normalize *job, const struct step *step, double
 	struct file_set *set;
 	errcode_t error = file_set_create(image, job->top, step->name, 0, &set);
 
-	progress_stage(job->simulation->progress, step->name, 0, 0);
+	progress_stage(job->simulation->options->progress, step->name, 0, 0);
 	if (!error)
 		error = step->run(job, set, &cost);
 	if (!error)
@@ -535,7 +525,7 @@ static errcode_t normalize_run(struct simulation *simulation)
 	if (error)
 		return error;
 	error = settings[SIZES].text ? size_list_read(&job.sizes, settings[SIZES].text, simulation->problem) :
-	                               size_list_make(&job.sizes, settings[FILES].number, simulation->seed);
+	                               size_list_make(&job.sizes, settings[FILES].number, simulation->options->seed);
 
 	if (!error)
 		error = file_set_create(image, NULL, image->directory, 0, &job.top);

@@ -122,8 +122,8 @@ static errcode_t run_turns(struct disk_time *disk, struct cursor *trees, struct 
 	return error;
 }
 
-static errcode_t time_trees(struct disk_time *disk, const struct file_set *trees, const struct file_set *archives,
-                            bool to_archives)
+errcode_t normalize_time_trees(struct disk_time *disk, const struct file_set *trees, const struct file_set *archives,
+                               bool to_archives)
 {
 	size_t count = 0, stream;
 
@@ -145,16 +145,6 @@ static errcode_t time_trees(struct disk_time *disk, const struct file_set *trees
 	for (stream = 0; tree_cursors && stream < count; stream++)
 		free(tree_cursors[stream].directories);
 	return error;
-}
-
-errcode_t normalize_time_tar(struct disk_time *disk, const struct file_set *trees, const struct file_set *archives)
-{
-	return time_trees(disk, trees, archives, true);
-}
-
-errcode_t normalize_time_untar(struct disk_time *disk, const struct file_set *trees, const struct file_set *archives)
-{
-	return time_trees(disk, trees, archives, false);
 }
 
 errcode_t normalize_time_files(struct disk_time *disk, const struct file_set *set)

@@ -17,10 +17,8 @@ MUST_CHECK errcode_t normalize_time_bitmaps(struct disk_time *disk, const struct
  * Reads all data of trees (the subdirectories of `trees`) or archives (one file of `archives` for each; NULL: none)
  * and writes it to the other, all pairs in turn, a file of the tree at a time. ENOMEM.
  */
-MUST_CHECK errcode_t normalize_time_tar(struct disk_time *disk, const struct file_set *trees,
-                                        const struct file_set *archives);
-MUST_CHECK errcode_t normalize_time_untar(struct disk_time *disk, const struct file_set *trees,
-                                          const struct file_set *archives);
+MUST_CHECK errcode_t normalize_time_trees(struct disk_time *disk, const struct file_set *trees,
+                                          const struct file_set *archives, bool to_archives);
 
 /* Writes the files of the set concurrently, in turns. ENOMEM. */
 MUST_CHECK errcode_t normalize_time_files(struct disk_time *disk, const struct file_set *set);

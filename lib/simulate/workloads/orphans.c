@@ -40,9 +40,8 @@ static const struct workload_option creat_clo_options[] = {
 #define DELETION_LOCKS 1
 
 struct shrinking {
-	_Alignas(128) struct ext2mb_file *handle; /* of truncate */
-	uint64_t left;                            /* bytes of the file, or times */
-	uint8_t *page;                            /* of truncate: its last block in the page cache */
+	_Alignas(128) uint64_t left; /* bytes of the file, or times */
+	uint8_t *page;               /* of truncate: its last block in the page cache */
 };
 
 struct job {
@@ -113,7 +112,7 @@ static void zero_tail(const struct job *job, const struct shrinking *shrinking)
 /* Frees the last block, as ext4_ext_remove_space() does. */
 static errcode_t free_blocks(const struct job *job, unsigned int file, uint32_t blocks, struct ext2mb_worker *worker)
 {
-	ext2mb_file_truncate(worker, job->files[file].handle, blocks);
+	ext2mb_file_truncate(worker, job->set->files[file].handle, blocks);
 	errcode_t error = simulated_file_shrink(&job->set->files[file], worker, blocks);
 
 	if (!error)
@@ -168,26 +167,24 @@ static errcode_t truncate_step(void *context, struct ext2mb_worker *worker, unsi
 }
 
 /* Truncates an empty file: ext4_setattr() calls ext4_truncate() in any case. */
-static errcode_t cut_nothing(const struct job *job, unsigned int file, struct ext2mb_worker *worker)
+static errcode_t cut_nothing(const struct job *job, unsigned int file, struct ext2mb_worker *worker UNUSED)
 {
 	errcode_t error = mark_dirty(job, file); /* ext4_ext_truncate(): i_disksize */
 
-	(void)worker;
 	return error ? error : mark_extents(job, file); /* ext4_ext_remove_space(): the empty tree's root */
 }
 
 static errcode_t creat_clo_step(void *context, struct ext2mb_worker *worker, unsigned int stream, bool *is_over)
 {
 	const struct job *job = context;
-	struct ext2mb_file *handle;
-	errcode_t error = simulated_file_open(job->set, &job->set->files[stream], 0, worker, &handle);
+	errcode_t error = simulated_file_open(job->set, &job->set->files[stream], 0, worker);
 
 	if (error)
 		return error;
 	error = as_orphan(job, stream, worker, cut_nothing);
 	if (!error)
 		error = finish(job, stream);
-	ext2mb_file_close(worker, handle);
+	simulated_file_close(&job->set->files[stream], worker);
 	*is_over = !--job->files[stream].left;
 	return error;
 }
@@ -198,10 +195,10 @@ static errcode_t write_whole(struct job *job, unsigned int file, uint64_t bytes)
 	struct image *image = job->simulation->image;
 	uint32_t block_bytes = image->format.block_bytes, blocks = (uint32_t)image_blocks_of(image, bytes);
 	struct simulated_file *simulated = &job->set->files[file];
-	errcode_t error = simulated_file_open(job->set, simulated, 0, image->worker, &job->files[file].handle);
+	errcode_t error = simulated_file_open(job->set, simulated, 0, image->worker);
 
 	if (!error)
-		error = simulated_file_append(simulated, image->worker, job->files[file].handle, blocks, 0);
+		error = simulated_file_append(NULL, simulated, image->worker, blocks, 0);
 	job->files[file].page = job->pages + (size_t)file * block_bytes;
 	memset(job->files[file].page, 'x', block_bytes);
 	job->set->buffers->inodes[file].value.size_bytes = bytes;
@@ -215,9 +212,7 @@ static errcode_t prepare(struct simulation *simulation, bool has_blocks, struct 
 {
 	const struct setting *settings = simulation->settings;
 	struct image *image = simulation->image;
-	unsigned int processors = simulation->machine ? simulation->processors : 1;
-	unsigned int threads = simulation->threads ? simulation->threads : processors;
-	unsigned int count = settings[FILES].number ? (unsigned int)settings[FILES].number : threads;
+	unsigned int count = streams_wanted(simulation, settings[FILES].number);
 	uint32_t block_bytes = image->format.block_bytes;
 
 	*job = (struct job){
@@ -263,7 +258,7 @@ static void add_rates(const struct job *job, const struct streams_cost *cost)
 {
 	struct simulation *simulation = job->simulation;
 	double all = (double)job->set->count * (double)simulation->settings[AMOUNT].number;
-	if (simulation->machine)
+	if (simulation->options->machine)
 		result_add(simulation->result, NULL, RESULT_MODELLED,
 		           (const struct named_value[]){
 				   { "ops", "Truncations per second", all / cost->modelled.seconds, 0 },
@@ -303,11 +298,11 @@ static errcode_t run_job(struct simulation *simulation, bool has_blocks, stream_
 	if (!error)
 		error = open_orphans(simulation, &job);
 	if (!error) {
-		progress_stage(simulation->progress, "truncate", 0, 0);
+		progress_stage(simulation->options->progress, "truncate", 0, 0);
 		error = streams_run(simulation, (unsigned int)job.set->count, step, &job, 0, "cannot truncate", &cost);
 	}
 	for (size_t file = 0; job.set && file < job.set->count; file++)
-		ext2mb_file_close(image->worker, job.files[file].handle);
+		simulated_file_close(&job.set->files[file], image->worker);
 	if (!error) {
 		add_rates(&job, &cost);
 		error = allocator_values_add(simulation, &cost);

@@ -8,6 +8,7 @@
 #include "analyze/report/report.h"
 #include "simulate/replay/replayer.h"
 #include "simulate/replay/trace.h"
+#include "simulate/replay/trace_line.h"
 #include "simulate/results/counted_values.h"
 
 enum { DEVICE, INODES, STREAMS, LAYOUT };
@@ -96,7 +97,7 @@ static errcode_t add_request_values(const struct replay *replay)
 	const struct replay_counts *counts = &replay->replayer.counts;
 	struct ext2mb_stats stats = { .struct_bytes = sizeof(stats) };
 	errcode_t error = ext2mb_read_stats(replay->simulation->image->mb, &stats);
-	bool is_traced = replay->simulation->is_traced;
+	bool is_traced = replay->simulation->configuration->is_traced;
 
 	if (error)
 		return error;
@@ -171,12 +172,12 @@ static errcode_t write_layout(const struct replay *replay)
 
 	if (!path)
 		return 0;
-	FILE *file = fopen(path, simulation->is_traced ? "we" : "ae");
-	struct printing printing = { file, simulation->name };
+	FILE *file = fopen(path, simulation->configuration->is_traced ? "we" : "ae");
+	struct printing printing = { file, simulation->configuration->name };
 
 	if (!file)
 		return problem_set(simulation->problem, errno, path, "cannot open");
-	if (simulation->is_traced)
+	if (simulation->configuration->is_traced)
 		fputs("# configuration\tinode\tlogical\tphysical\tblocks\n", file);
 	replay_files_each(&replay->replayer.files, print_file, &printing);
 	bool has_failed = ferror(file);
@@ -193,7 +194,7 @@ static errcode_t read_trace(struct replay *replay)
 	const char *device_text = simulation->settings[DEVICE].text;
 	uint64_t device;
 
-	if (device_text && trace_device_parse(device_text, &device))
+	if (device_text && !trace_device_parse(device_text, &device))
 		return problem_set_reason(simulation->problem, EINVAL, NULL, "--device",
 		                          "%s is no device: MAJOR:MINOR, as 7:0", device_text);
 	const struct trace_options options = {
@@ -201,8 +202,8 @@ static errcode_t read_trace(struct replay *replay)
 		.cluster_blocks = (uint32_t)geometry_cluster_blocks(&simulation->image->geometry),
 	};
 
-	return trace_read(simulation->input, &options, run_event, replay, simulation->progress, &replay->trace,
-	                  simulation->problem);
+	return trace_read(simulation->options->input, &options, run_event, replay, simulation->options->progress,
+	                  &replay->trace, simulation->problem);
 }
 
 static errcode_t finish(struct replay *replay)
@@ -224,10 +225,10 @@ static errcode_t finish(struct replay *replay)
 static bool has_own_inodes(const struct simulation *simulation)
 {
 	uint64_t inodes = simulation->settings[INODES].number;
-	const struct policy_options *options = simulation->options;
+	const struct policy_options *options = &simulation->configuration->options;
 	uint32_t choices = (policy_choices(options->policy) | options->choices_added) & ~options->choices_dropped;
 
-	if (simulation->is_traced || inodes == INODES_TRACED)
+	if (simulation->configuration->is_traced || inodes == INODES_TRACED)
 		return false;
 	return inodes == INODES_POLICY || choices & CHOICE_DIRECTORY_SHARES;
 }
@@ -239,10 +240,12 @@ static errcode_t replay_run(struct simulation *simulation)
 	if (!replay)
 		return problem_set(simulation->problem, ENOMEM, simulation->image->path, "cannot replay on it");
 	replay->simulation = simulation;
-	replay->replayer.image = simulation->image;
-	replay->replayer.is_traced = simulation->is_traced;
-	replay->replayer.inodes_by_policy = has_own_inodes(simulation);
-	replay->replayer.streams = (enum replay_streams)simulation->settings[STREAMS].number;
+	replay->replayer = (struct replayer){
+		.image = simulation->image,
+		.is_traced = simulation->configuration->is_traced,
+		.inodes_by_policy = has_own_inodes(simulation),
+		.streams = (enum replay_streams)simulation->settings[STREAMS].number,
+	};
 	errcode_t error = replayer_open(&replay->replayer);
 
 	if (error)

@@ -17,6 +17,7 @@
 #include "simulate/image/random.h"
 #include "simulate/results/counted_values.h"
 #include "support/run/interrupt.h"
+#include "support/scope_lock.h"
 
 enum { FILES, DIRECTORIES, STREAMS, LATE, BATCH, PLACES, ORDER, KEEP };
 
@@ -59,8 +60,10 @@ struct unlink_job {
 	uint64_t commits;
 	struct file_set **directories; /* by name until they are sorted for the deletion */
 	uint32_t directory_count;
-	uint32_t *order;       /* order of extraction of all files */
-	uint32_t *next, *ends; /* by stream: the rest of its part of the order */
+	uint32_t *order; /* order of extraction of all files */
+	struct {
+		uint32_t next, end;
+	} * parts; /* by stream: the rest of its part of the order */
 	uint32_t files;
 	pthread_mutex_t making; /* for making a directory with its first file */
 };
@@ -68,7 +71,7 @@ struct unlink_job {
 /* A file's size does not depend on the time or the thread of its extraction. */
 static uint32_t blocks_of(const struct unlink_job *job, uint32_t number)
 {
-	uint64_t random = job->simulation->seed ^ (uint64_t)number << 32;
+	uint64_t random = job->simulation->options->seed ^ (uint64_t)number << 32;
 
 	if (random_below(&random, 100) < SINGLE_BLOCK_PERCENT)
 		return 1;
@@ -78,13 +81,8 @@ static uint32_t blocks_of(const struct unlink_job *job, uint32_t number)
 /* Makes the directory if no other thread has. */
 static errcode_t make_late(struct unlink_job *job, struct file_set *set, struct ext2mb_worker *worker)
 {
-	errcode_t error = 0;
-
-	pthread_mutex_lock(&job->making);
-	if (!set->directory.ino)
-		error = file_set_alloc_directory(set, worker);
-	pthread_mutex_unlock(&job->making);
-	return error;
+	SCOPE_LOCK(&job->making);
+	return set->directory.ino ? 0 : file_set_alloc_directory(set, worker);
 }
 
 static errcode_t extract_step(void *context, struct ext2mb_worker *worker, unsigned int stream, bool *is_over)
@@ -92,11 +90,10 @@ static errcode_t extract_step(void *context, struct ext2mb_worker *worker, unsig
 	struct unlink_job *job = context;
 	const struct image *image = job->simulation->image;
 
-	if (job->next[stream] == job->ends[stream]) {
-		*is_over = true;
+	*is_over = job->parts[stream].next == job->parts[stream].end;
+	if (*is_over)
 		return 0;
-	}
-	uint32_t number = job->order[job->next[stream]++];
+	uint32_t number = job->order[job->parts[stream].next++];
 	struct file_set *set = job->directories[number % job->directory_count];
 	size_t index = number / job->directory_count;
 	struct simulated_file *file = &set->files[index];
@@ -108,7 +105,7 @@ static errcode_t extract_step(void *context, struct ext2mb_worker *worker, unsig
 	if (error)
 		return error;
 	/* Without locality groups each file goes as near to its inode's group as possible, as in ext3. */
-	if (job->simulation->options->allocator.locality == EXT2MB_LOCALITY_NONE)
+	if (job->simulation->configuration->options.allocator.locality == EXT2MB_LOCALITY_NONE)
 		return simulated_file_append_near(file, worker, image_inode_group_start(image, file->ino), blocks);
 	return simulated_file_finish(set, file, worker, blocks, 0);
 }
@@ -145,20 +142,16 @@ static errcode_t make_directories(struct unlink_job *job)
 
 static errcode_t prepare(struct unlink_job *job, unsigned int streams)
 {
-	const struct setting *settings = job->simulation->settings;
-	job->files = (uint32_t)settings[FILES].number;
-	job->directory_count = (uint32_t)settings[DIRECTORIES].number;
 	job->directories = calloc(job->directory_count, sizeof(struct file_set *));
 	job->order = calloc(job->files, sizeof(*job->order));
-	job->next = calloc(streams, sizeof(*job->next));
-	job->ends = calloc(streams, sizeof(*job->ends));
-	if (!job->directories || !job->order || !job->next || !job->ends)
+	job->parts = calloc(streams, sizeof(*job->parts));
+	if (!job->directories || !job->order || !job->parts)
 		return ENOMEM;
 	for (unsigned int stream = 0; stream < streams; stream++) {
-		job->next[stream] = (uint32_t)((uint64_t)job->files * stream / streams);
-		job->ends[stream] = (uint32_t)((uint64_t)job->files * (stream + 1) / streams);
+		job->parts[stream].next = (uint32_t)((uint64_t)job->files * stream / streams);
+		job->parts[stream].end = (uint32_t)((uint64_t)job->files * (stream + 1) / streams);
 	}
-	shuffle(job, job->simulation->seed);
+	shuffle(job, job->simulation->options->seed);
 	return make_directories(job);
 }
 
@@ -421,7 +414,7 @@ static errcode_t run_job(struct unlink_job *job, unsigned int streams)
 
 	if (error)
 		return problem_set(simulation->problem, error, simulation->image->path, "cannot make directories");
-	progress_stage(simulation->progress, "extract", 0, job->files);
+	progress_stage(simulation->options->progress, "extract", 0, job->files);
 	error = streams_run(simulation, streams, extract_step, job, STREAMS_STEP_IS_FILE, "cannot extract", &cost);
 	if (!error)
 		error = make_rest(job);
@@ -446,10 +439,15 @@ static errcode_t run_job(struct unlink_job *job, unsigned int streams)
 
 static errcode_t unlink_run(struct simulation *simulation)
 {
-	struct unlink_job job = { .simulation = simulation };
+	const struct setting *settings = simulation->settings;
+	struct unlink_job job = {
+		.simulation = simulation,
+		.files = (uint32_t)settings[FILES].number,
+		.directory_count = (uint32_t)settings[DIRECTORIES].number,
+	};
 
 	pthread_mutex_init(&job.making, NULL);
-	errcode_t error = run_job(&job, (unsigned int)simulation->settings[STREAMS].number);
+	errcode_t error = run_job(&job, (unsigned int)settings[STREAMS].number);
 
 	pthread_mutex_destroy(&job.making);
 	for (unsigned int kind = 0; kind < METADATA_KINDS; kind++) {
@@ -458,8 +456,7 @@ static errcode_t unlink_run(struct simulation *simulation)
 	}
 	free(job.directories);
 	free(job.order);
-	free(job.next);
-	free(job.ends);
+	free(job.parts);
 	return error;
 }
 

@@ -93,6 +93,16 @@ static errcode_t read_text(struct archive_scan *scan, const struct record *recor
 	return *text ? 0 : archive_scan_problem(scan, ENOMEM, "cannot read", NULL);
 }
 
+/* "tar --selinux" writes a label as text, and setfilecon(3) adds the NUL when tar extracts it. */
+static errcode_t read_label(struct archive_scan *scan, const struct record *record)
+{
+	struct record text = *record;
+
+	while (text.value_bytes && !text.value[text.value_bytes - 1])
+		text.value_bytes--;
+	return read_text(scan, &text, &scan->header.label);
+}
+
 static bool begins_with(const struct record *record, const char *prefix)
 {
 	return record->key_bytes >= strlen(prefix) && !memcmp(record->key, prefix, strlen(prefix));
@@ -114,6 +124,7 @@ static const struct pax_key {
 	{ .name = "gname" },
 	{ .name = "SCHILY.acl.access" },
 	{ .name = "SCHILY.acl.default" },
+	{ .name = "RHT.security.selinux" },
 	{ "mtime", .given = TIME, .is_time = true, .time = offsetof(struct archive_header, mtime) },
 	{ "atime", .is_asked = true, .is_time = true, .time = offsetof(struct archive_header, atime) },
 	{ "ctime", .is_asked = true, .is_time = true, .time = offsetof(struct archive_header, ctime) },
@@ -153,6 +164,8 @@ static errcode_t read_record(struct archive_scan *scan, const struct record *rec
 		return read_text(scan, record, &scan->header.access_acl);
 	if (is_key(record, "SCHILY.acl.default"))
 		return read_text(scan, record, &scan->header.default_acl);
+	if (is_key(record, "RHT.security.selinux"))
+		return read_label(scan, record);
 	*given |= key ? key->given : 0;
 	if (key && key->is_number)
 		is_right = is_number(record->value, record->value_bytes);

@@ -309,8 +309,13 @@ static errcode_t set_xattrs(struct archive_scan *scan, struct tree_node *node)
 	size_t bytes;
 	errcode_t error = 0;
 
+	/* libarchive leaves it out, or gives it without its NUL. */
+	if (scan->header.label && *scan->header.label)
+		error = add_xattr(scan, &count, TREE_LABEL_XATTR, scan->header.label, strlen(scan->header.label) + 1);
 	archive_entry_xattr_reset(scan->entry);
 	while (!error && archive_entry_xattr_next(scan->entry, &name, &value, &bytes) == ARCHIVE_OK) {
+		if (scan->header.label && name && !strcmp(name, TREE_LABEL_XATTR) && !bytes)
+			continue;
 		if (name && tree_xattr_is_kept(name))
 			error = add_xattr(scan, &count, name, value, bytes);
 		else if (name && !scan->options->without_xattrs)

@@ -15,6 +15,7 @@ struct archive_header {
 	struct tree_time mtime;
 	struct tree_time atime, ctime, crtime; /* only where they are asked for */
 	const char *access_acl, *default_acl;  /* NULL: not there; in scan->member_memory */
+	const char *label;                     /* SELinux's, likewise */
 };
 
 /* Contents that lie nowhere else, copied one after another. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "image/mounts.h"
 #include "image/replayed.h"
 #include "support/bisect.h"
 #include "support/io/whole_io.h"
@@ -13,8 +14,8 @@ struct image_reader {
 	const struct tree *tree;
 	const struct image_origin *origin;
 	const struct image_file *file; /* NULL: it has no data */
-	uint64_t size_bytes;
-	uint8_t *blocks; /* BUFFER_BYTES, for what the journal has; NULL: not needed yet */
+	uint64_t size_bytes;           /* with what fills up the last block of an encrypted one */
+	uint8_t *blocks;               /* BUFFER_BYTES, for what the journal has; NULL: not needed yet */
 };
 
 #define BUFFER_BYTES ((size_t)64 << 10) /* at least a block of the largest size */
@@ -50,7 +51,7 @@ static errcode_t open_file(void *state, uint32_t number, struct problem *problem
 
 	(void)problem;
 	reader->file = (const struct image_file *)(uintptr_t)tree_contents(node);
-	reader->size_bytes = node->size_bytes;
+	reader->size_bytes = tree_stored_bytes(reader->tree, node);
 	return 0;
 }
 
@@ -191,8 +192,9 @@ static errcode_t check(const struct tree_origin *tree_origin, struct problem *pr
 	const struct image_origin *origin = tree_origin->data;
 	struct stat status;
 
+	/* A file's time tells, but of a device nothing does. */
 	if (!origin->is_changeable)
-		return 0;
+		return mounts_of(origin->file) == MOUNTS_WRITABLE ? contents_changed(tree_origin->path, problem) : 0;
 	if (fstat(origin->volume.descriptor, &status))
 		return problem_set(problem, errno, tree_origin->path, "cannot examine");
 	/* A further name of the image changes its ctime. */
@@ -240,7 +242,7 @@ static const struct contents image_contents = {
 	.begins_in_blocks = true,
 };
 
-errcode_t image_contents_add(struct tree *tree, const char *path, const char *file, uint64_t offset_bytes,
+errcode_t image_contents_add(struct tree *tree, const char *path, const struct image_name *name,
                              struct problem *problem)
 {
 	struct image_origin *origin = calloc(1, sizeof(*origin));
@@ -250,12 +252,13 @@ errcode_t image_contents_add(struct tree *tree, const char *path, const char *fi
 	if (!origin)
 		return ENOMEM;
 	origin->volume.descriptor = -1;
-	origin->file = strdup(file);
+	origin->file = strdup(name->file);
 	errcode_t error = tree_add_origin(tree, &image_contents, origin, path, &number);
 
 	if (error || !origin->file)
 		return ENOMEM;
-	error = volume_open_as_replayed(origin->file, offset_bytes, &origin->volume, problem);
+	error = (name->ignores_journal ? volume_open : volume_open_as_replayed)(origin->file, name->offset_bytes,
+	                                                                        &origin->volume, problem);
 	if (error) {
 		origin->volume.descriptor = -1;
 		return error;

@@ -8,6 +8,7 @@
 
 #include "image/volume.h"
 #include "image/map_record.h"
+#include "source/image/image_recognition.h"
 #include "support/io/file_version.h"
 #include "tree/contents.h"
 
@@ -30,9 +31,9 @@ struct image_origin {
 
 /*
  * Makes an image, which it opens, the first origin of an empty tree. path: what messages call it. Errors: those of
- * volume_open_as_replayed(), ENOMEM. The origin is the tree's to close.
+ * volume_open_as_replayed(), or of volume_open() if its journal is ignored, ENOMEM. The origin is the tree's to close.
  */
-MUST_CHECK errcode_t image_contents_add(struct tree *tree, const char *path, const char *file, uint64_t offset_bytes,
+MUST_CHECK errcode_t image_contents_add(struct tree *tree, const char *path, const struct image_name *name,
                                         struct problem *problem);
 
 /* The image of a tree that begins with such an origin. */

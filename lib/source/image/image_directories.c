@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "source/image/image_scan.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
@@ -12,7 +13,36 @@
 struct reading {
 	struct image_scan *scan;
 	struct image_worker *worker;
+	bool stores_hashes;
 };
+
+/* The last hash is the kernel's mark for the end, which no name has; bit 0 is not part of a hash. */
+#define HASH_END 0xfffffffeu
+
+static void copy_hashes(const struct directory_entry *entry, char *to)
+{
+	uint32_t words[2];
+
+	memcpy(words, directory_entry_stored_hashes(entry), sizeof(words));
+	words[0] = le32toh(words[0]) & ~1u;
+	words[0] = htole32(words[0] == HASH_END ? HASH_END - 2 : words[0]);
+	memcpy(to, words, sizeof(words));
+}
+
+/* As the tree has it: where its directory stores hashes, they follow the name. NULL: no memory. */
+static const char *copy_name(const struct reading *reading, const struct directory_entry *entry)
+{
+	if (!reading->stores_hashes)
+		return arena_copy_string(&reading->worker->memory, entry->name, entry->name_bytes);
+	char *name = arena_alloc(&reading->worker->memory, entry->name_bytes + 1ul + TREE_STORED_HASH_BYTES);
+
+	if (!name)
+		return NULL;
+	memcpy(name, entry->name, entry->name_bytes);
+	name[entry->name_bytes] = '\0';
+	copy_hashes(entry, name + entry->name_bytes + 1);
+	return name;
+}
 
 /* Is shown a directory's entries. */
 static void take_entry(void *context, const struct directory_entry *entry)
@@ -27,7 +57,7 @@ static void take_entry(void *context, const struct directory_entry *entry)
 	if (!worker->error)
 		worker->error = vector_reserve(&worker->entries, &worker->entry_capacity, worker->entry_count + 1,
 		                               sizeof(*worker->entries));
-	const char *name = worker->error ? NULL : arena_copy_string(&worker->memory, entry->name, entry->name_bytes);
+	const char *name = worker->error ? NULL : copy_name(reading, entry);
 
 	if (!worker->error && !name)
 		worker->error = ENOMEM;
@@ -87,6 +117,7 @@ static errcode_t read_directory(struct reading *reading, struct image_directory 
 		return 0;
 	image_begin_inode(worker, ino);
 	inode_view_read(directory->raw, &view);
+	reading->stores_hashes = inode_view_stores_hashes(&view);
 	worker->entry_count = 0;
 	worker->error = 0;
 	directory_walk(&worker->walker, ino, directory->raw, &view, &visitor, &shape);
@@ -114,7 +145,8 @@ static errcode_t read_chunk(void *context, unsigned int number, size_t index, st
 	if (!error)
 		image_expect(scan->volume, worker);
 	for (size_t n = first; !error && n < end; n++)
-		error = read_directory(&(struct reading){ scan, worker }, &scan->directories[scan->order[n]]);
+		error = read_directory(&(struct reading){ .scan = scan, .worker = worker },
+		                       &scan->directories[scan->order[n]]);
 	return error ? image_failure(scan, error, problem) : 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "image/contents.h"
 #include "image/inode_table.h"
+#include "ondisk/xattr.h"
 #include "source/image/image_verity.h"
 #include "support/bisect.h"
 #include "support/vector.h"
@@ -73,12 +74,20 @@ static bool is_wanted(const struct volume *volume, uint32_t ino, const struct in
 
 /* --- What is read of an inode beside its own bytes ---------------------------------------------------------------- */
 
-static errcode_t add_xattr(struct image_worker *worker, const struct volume_xattr *item, uint32_t *count, bool *is_lost)
+static errcode_t add_xattr(struct reading *reading, const struct volume_xattr *item, uint32_t *count, bool *is_lost)
 {
-	if (!item->name || !tree_xattr_is_kept(item->name)) {
+	struct image_worker *worker = reading->worker;
+	bool is_context =
+		image_is_encrypted(reading->inode) && item->name && !strcmp(item->name, XATTR_ENCRYPTION_CONTEXT);
+
+	if (reading->scan->options->without_xattrs && !is_context)
+		return 0;
+	if (!is_context && (!item->name || !tree_xattr_is_kept(item->name))) {
 		*is_lost = true;
 		return 0;
 	}
+	if (is_context)
+		image_read_policy(reading->inode, item->value, item->value_bytes);
 	errcode_t error = vector_reserve(&worker->list, &worker->list_capacity, *count + 1ul, sizeof(*worker->list));
 
 	if (!error)
@@ -94,14 +103,16 @@ static errcode_t read_xattrs(struct reading *reading)
 	bool is_lost = false;
 	uint32_t count = 0;
 
-	if (scan->options->without_xattrs)
+	if (scan->options->without_xattrs && !node->is_encrypted)
 		return 0;
 	errcode_t error = volume_xattrs_read(&worker->walker.map, &reading->source, &worker->xattrs);
 
 	for (size_t n = 0; !error && n < worker->xattrs.count; n++)
-		error = add_xattr(worker, &worker->xattrs.items[n], &count, &is_lost);
+		error = add_xattr(reading, &worker->xattrs.items[n], &count, &is_lost);
 	if (error)
 		return error;
+	if (node->is_encrypted && !reading->inode->policy)
+		damage_tell(&worker->damage, reading->source.ino, 0, "context of its encryption");
 	node->has_lost_xattr = is_lost;
 	if (count > 1)
 		qsort(worker->list, count, sizeof(*worker->list), tree_xattr_compare);
@@ -118,7 +129,7 @@ static errcode_t read_target(struct reading *reading)
 
 	if (error)
 		return error == EUCLEAN ? 0 : error;
-	if (bytes >= PATH_MAX) {
+	if (image_is_encrypted(reading->inode) ? !image_is_encrypted_target(target, bytes) : bytes >= PATH_MAX) {
 		damage_tell(&worker->damage, reading->source.ino, 0, "size of a symlink");
 		return 0;
 	}
@@ -368,9 +379,13 @@ static errcode_t read_detail(struct reading *reading)
 		if (all->has_crtime)
 			detail.crtime = time_of(&all->value.crtime);
 	}
-	if (S_ISREG(all->value.mode) && (reading->source.view.flags & EXT4_VERITY_FL))
+	if (reading->inode->keeps_number)
+		detail.inode_number = reading->source.ino;
+	/* fs-verity encrypts the hashes of an encrypted file with it. */
+	if (S_ISREG(all->value.mode) && (reading->source.view.flags & EXT4_VERITY_FL) &&
+	    !image_is_encrypted(reading->inode))
 		error = image_read_verity(scan, reading->worker, &reading->source, &detail.verity);
-	if (error || (!detail.project && !scan->options->asks_for_times && !detail.verity))
+	if (error || (!detail.project && !detail.inode_number && !scan->options->asks_for_times && !detail.verity))
 		return error;
 	error = source_counts_metadata(scan->options->counts, sizeof(detail));
 
@@ -427,7 +442,7 @@ static errcode_t read_inode(struct image_scan *scan, struct image_worker *worker
 		inode->refusal = IMAGE_NO_USERS;
 	} else if (!inode_checksum_fits(&scan->volume->format, ino, raw)) {
 		damage_tell(&worker->damage, ino, 0, "checksum of an inode");
-	} else if (inode->flags & EXT4_ENCRYPT_FL) {
+	} else if (!image_take_encryption(scan, worker, inode)) {
 		inode->refusal = IMAGE_ENCRYPTED;
 	} else {
 		error = read_type(&reading);

@@ -13,7 +13,8 @@
 #include "support/io/whole_io.h"
 #include "support/text/units.h"
 
-#define OFFSET_WORD "?offset="
+#define OFFSET_WORD "offset="
+#define NOLOAD_WORD "noload"
 #define SUPERBLOCK_AT 1024u
 #define SECTOR_BYTES UINT64_C(512) /* libblkid's, whatever the device's own */
 #define BOOT_SIGNATURE_AT 510      /* of a table of partitions; GPT has one, too */
@@ -22,24 +23,48 @@ bool image_has_prefix(struct source *source)
 {
 	if (!source_cut_prefix(source, "image"))
 		return false;
-	const char *word = strstr(source->path, OFFSET_WORD);
+	const char *offset = strstr(source->path, "?" OFFSET_WORD), *noload = strstr(source->path, "?" NOLOAD_WORD);
+	const char *word = !offset || (noload && noload < offset) ? noload : offset;
 
 	source->file_bytes = word ? (size_t)(word - source->path) : 0;
 	return true;
 }
 
-errcode_t image_parse_name(const struct source *source, char **file, uint64_t *offset_bytes, struct problem *problem)
+static errcode_t parse_word(const struct source *source, const char *word, struct image_name *name,
+                            struct problem *problem)
 {
-	const char *offset = source->file_bytes ? source->path + source->file_bytes + strlen(OFFSET_WORD) : "0";
-	errcode_t error = units_parse_bytes(offset, 1, offset_bytes);
+	const char *number = word + strlen(OFFSET_WORD);
 
-	*file = NULL;
-	if (error || *offset_bytes > INT64_MAX)
+	if (!strcmp(word, NOLOAD_WORD)) {
+		name->ignores_journal = true;
+		return 0;
+	}
+	if (strncmp(word, OFFSET_WORD, strlen(OFFSET_WORD)) != 0)
+		return problem_set_reason(problem, EINVAL, source->path, "cannot read",
+		                          "\"%s\" is not one of offset=N and noload, with commas between them", word);
+	if (units_parse_bytes(number, 1, &name->offset_bytes) || name->offset_bytes > INT64_MAX)
 		return problem_set_reason(problem, EINVAL, source->path, "cannot read",
 		                          "\"%s\" is not an offset: a number of bytes, perhaps with K, M, G or T",
-		                          offset);
-	*file = source->file_bytes ? strndup(source->path, source->file_bytes) : strdup(source->path);
-	return *file ? 0 : ENOMEM;
+		                          number);
+	return 0;
+}
+
+errcode_t image_parse_name(const struct source *source, struct image_name *name, struct problem *problem)
+{
+	SCOPE_FREE char *words = strdup(source->file_bytes ? source->path + source->file_bytes + 1 : "");
+	char *next = words;
+
+	*name = (struct image_name){ 0 };
+	if (!words)
+		return ENOMEM;
+	for (const char *word; source->file_bytes && (word = strsep(&next, ","));) {
+		errcode_t error = parse_word(source, word, name, problem);
+
+		if (error)
+			return error;
+	}
+	name->file = source->file_bytes ? strndup(source->path, source->file_bytes) : strdup(source->path);
+	return name->file ? 0 : ENOMEM;
 }
 
 static uint64_t count_blocks(const struct ext2_super_block *super)
@@ -135,10 +160,10 @@ char *image_partition_offsets(const char *file)
 
 errcode_t image_filesystem_bytes(const struct source *source, uint64_t *bytes, struct problem *problem)
 {
-	SCOPE_FREE char *file = NULL;
 	struct ext2_super_block super;
-	uint64_t offset_bytes;
-	errcode_t error = image_parse_name(source, &file, &offset_bytes, problem);
+	struct image_name name;
+	errcode_t error = image_parse_name(source, &name, problem);
+	SCOPE_FREE char *file = name.file;
 
 	if (error)
 		return error;
@@ -147,10 +172,10 @@ errcode_t image_filesystem_bytes(const struct source *source, uint64_t *bytes, s
 
 	if (end < 0)
 		return problem_set(problem, errno, source->path, "cannot open");
-	error = whole_read(descriptor, &super, sizeof(super), offset_bytes + SUPERBLOCK_AT);
+	error = whole_read(descriptor, &super, sizeof(super), name.offset_bytes + SUPERBLOCK_AT);
 	if (error && error != ENODATA)
 		return problem_set(problem, error, source->path, "cannot read");
-	if (error || !has_filesystem(&super, (uint64_t)end - offset_bytes))
+	if (error || !has_filesystem(&super, (uint64_t)end - name.offset_bytes))
 		return problem_set_reason(problem, EINVAL, source->path, "cannot choose a size",
 		                          "it does not hold the whole of a filesystem");
 	*bytes = count_blocks(&super) << (EXT2_MIN_BLOCK_LOG_SIZE + le32toh(super.s_log_block_size));

@@ -8,18 +8,21 @@
 
 #include "source/kind/source_kind.h"
 
-/* image:FILE, image:FILE?offset=N. */
+/* image:FILE, image:FILE?WORDS, see struct image_name. */
 bool image_has_prefix(struct source *source);
 
 /* A regular file or a block device that begins with a filesystem, or with a table of partitions, one of which does. */
 bool image_has_name(struct source *source);
 
-/*
- * The file that source->path names, which the caller frees, and where in it the filesystem begins. EINVAL: the offset
- * is not a number; ENOMEM.
- */
-MUST_CHECK errcode_t image_parse_name(const struct source *source, char **file, uint64_t *offset_bytes,
-                                      struct problem *problem);
+/* An image's name, taken apart. Its words are separated by commas. */
+struct image_name {
+	char *file;            /* the caller frees it; NULL after an error */
+	uint64_t offset_bytes; /* offset=N: where in it the filesystem begins */
+	bool ignores_journal;  /* noload, as for mount(8): what the log has counts for nothing */
+};
+
+/* Takes source->path apart. EINVAL: the offset is not a number, or a word is not known; ENOMEM. */
+MUST_CHECK errcode_t image_parse_name(const struct source *source, struct image_name *name, struct problem *problem);
 
 /* How large the filesystem is, by its superblock. EINVAL: there is none; ENOMEM, errors in reading. */
 MUST_CHECK errcode_t image_filesystem_bytes(const struct source *source, uint64_t *bytes, struct problem *problem);

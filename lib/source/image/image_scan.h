@@ -21,10 +21,11 @@
 /* Why a name cannot lead to an inode. */
 enum image_refusal {
 	IMAGE_TAKEN,
-	IMAGE_DAMAGED,      /* a struct image_note says how */
-	IMAGE_ENCRYPTED,    /* without its key */
-	IMAGE_NO_USERS,     /* it holds a value of an xattr */
-	IMAGE_UNKNOWN_TYPE, /* neither a file nor a directory nor anything else that there is */
+	IMAGE_DAMAGED,        /* a struct image_note says how */
+	IMAGE_ENCRYPTED,      /* and not to be carried as it is */
+	IMAGE_UNKNOWN_POLICY, /* it is encrypted, and nobody knows what that depends on */
+	IMAGE_NO_USERS,       /* it holds a value of an xattr */
+	IMAGE_UNKNOWN_TYPE,   /* neither a file nor a directory nor anything else that there is */
 };
 
 /* An inode that is in use. */
@@ -34,6 +35,8 @@ struct image_inode {
 	uint32_t first_node, links; /* of other files: the first of their names, and how many there are; atomic */
 	enum image_refusal refusal;
 	uint32_t flags;        /* as on disk */
+	uint32_t policy;       /* of an encrypted one: a hash of how; 0: it has no valid context */
+	bool keeps_number;     /* an encrypted one depends on its number */
 	struct tree_node node; /* what it is without its name; xattrs: a number of the xattr_table */
 };
 
@@ -113,6 +116,7 @@ struct image_worker {
 	errcode_t error; /* within a callback */
 
 	struct image_count verity; /* that the tree has */
+	bool met_encrypted;
 };
 
 #define IMAGE_PIECE_BYTES ((size_t)256 << 10)
@@ -145,6 +149,30 @@ MUST_CHECK errcode_t image_read_directories(struct image_scan *scan, struct prob
 
 /* Makes the tree. */
 MUST_CHECK errcode_t image_make_tree(struct image_scan *scan, struct problem *problem);
+
+static inline bool image_is_encrypted(const struct image_inode *inode)
+{
+	return inode->node.is_encrypted;
+}
+
+/*
+ * Reads the context of an encrypted inode: its policy, or a refusal; policy stays 0 if the context is damaged. In
+ * image_encryption.c, as what follows.
+ */
+void image_read_policy(struct image_inode *inode, const uint8_t *context, uint32_t bytes);
+
+/*
+ * Notes whether the inode is encrypted, and what is wrong with that; false: it is, and is not to be carried. Its
+ * context has not been read yet.
+ */
+bool image_take_encryption(const struct image_scan *scan, struct image_worker *worker, struct image_inode *inode);
+
+/* Is it the target of an encrypted symlink: a length, and so many bytes, of which Linux can open what they decrypt to?
+ */
+bool image_is_encrypted_target(const char *target, size_t bytes);
+
+/* Why an inode, which is in use and not refused, cannot have this name, as encryption is concerned; NULL: it can. */
+const char *image_entry_misfit(const struct image_scan *scan, uint32_t directory, const struct image_entry *entry);
 
 /* The inode if it is in use; else NULL. */
 struct image_inode *image_find_inode(const struct image_scan *scan, uint32_t ino);

@@ -56,10 +56,10 @@ static errcode_t check_volume(const struct image_scan *scan, struct problem *pro
 {
 	const struct volume *volume = scan->volume;
 
-	if (volume->is_mounted)
+	if (volume->is_mounted && !volume->is_read_only)
 		return problem_set_reason(problem, EBUSY, scan->name, "cannot read",
-		                          "it is mounted, and may change while it is read: unmount it, or name the "
-		                          "directory that it is mounted on");
+		                          "it is mounted, and may change while it is read: unmount it, mount it "
+		                          "read-only, or name the directory that it is mounted on");
 	return 0;
 }
 
@@ -90,7 +90,28 @@ static errcode_t warn_of_losses(const struct image_scan *scan)
 	for (unsigned int n = 0; n < scan->worker_count; n++)
 		add_count(&verity, &scan->workers[n].verity);
 	return warn(scan, &verity, "is not protected by fs-verity in the new image",
-	            "its descriptor is damaged or missing; its contents are copied");
+	            "its descriptor is damaged, missing or encrypted; its contents are copied");
+}
+
+/* Only a tree that may have encrypted files says what they depend on. */
+static errcode_t describe_encryption(const struct image_scan *scan)
+{
+	const struct ext2_super_block *super = &scan->volume->superblock;
+	bool met_encrypted = false;
+
+	for (unsigned int n = 0; n < scan->worker_count; n++)
+		met_encrypted = met_encrypted || scan->workers[n].met_encrypted;
+	if (!met_encrypted)
+		return 0;
+	struct tree_encryption *encryption = arena_alloc(&scan->tree->memory, sizeof(*encryption));
+
+	if (!encryption)
+		return ENOMEM;
+	encryption->block_bytes = scan->volume->format.block_bytes;
+	memcpy(encryption->filesystem_id, super->s_uuid, sizeof(encryption->filesystem_id));
+	memcpy(encryption->salt, super->s_encrypt_pw_salt, sizeof(encryption->salt));
+	scan->tree->origins[0].encryption = encryption;
+	return 0;
 }
 
 static errcode_t read_volume(struct image_scan *scan, struct problem *problem)
@@ -112,6 +133,8 @@ static errcode_t read_volume(struct image_scan *scan, struct problem *problem)
 		error = image_read_directories(scan, problem);
 	if (!error)
 		error = image_make_tree(scan, problem);
+	if (!error)
+		error = describe_encryption(scan);
 	return error ? error : warn_of_losses(scan);
 }
 
@@ -160,17 +183,17 @@ static errcode_t scan_image(struct source *source, const struct scan_options *op
 		.worker_count = pool_workers(readers),
 		.detail_lock = PTHREAD_MUTEX_INITIALIZER,
 	};
-	SCOPE_FREE char *file = NULL;
-	uint64_t offset_bytes;
-	errcode_t error = image_parse_name(source, &file, &offset_bytes, problem);
+	struct image_name name;
+	errcode_t error = image_parse_name(source, &name, problem);
+	SCOPE_FREE char *file = name.file;
 
 	if (!error)
 		error = check_file(options, file, problem);
 	if (error)
 		return problem_set(problem, error, source->path, "cannot read");
-	error = image_contents_add(tree, source->path, file, offset_bytes, problem);
+	error = image_contents_add(tree, source->path, &name, problem);
 	if (error)
-		return explain(source->path, file, offset_bytes, error, problem);
+		return explain(source->path, file, name.offset_bytes, error, problem);
 	scan.volume = &image_contents_of(tree)->volume;
 	error = check_volume(&scan, problem);
 	if (!error)

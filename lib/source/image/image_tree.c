@@ -22,8 +22,11 @@ struct making {
 
 static struct ascent directory_step(const void *context, uint32_t number)
 {
-	const struct image_directory *directory = &((const struct image_scan *)context)->directories[number];
+	const struct image_directory *directories = ((const struct image_scan *)context)->directories;
+	const struct image_directory *directory = &directories[number];
 
+	if (image_is_encrypted(directories[directory->parent].inode))
+		return (struct ascent){ ENCRYPTED_NAME_TEXT, sizeof(ENCRYPTED_NAME_TEXT) - 1, directory->parent };
 	return (struct ascent){ directory->name, directory->name_bytes, directory->parent };
 }
 
@@ -31,7 +34,8 @@ static struct ascent directory_step(const void *context, uint32_t number)
 static errcode_t refuse(const struct image_scan *scan, uint32_t directory, const char *name, errcode_t error,
                         const char *reason, struct problem *problem)
 {
-	SCOPE_FREE char *path = image_file_path(scan->name, directory_step, scan, directory, name);
+	const char *shown = name && image_is_encrypted(scan->directories[directory].inode) ? ENCRYPTED_NAME_TEXT : name;
+	SCOPE_FREE char *path = image_file_path(scan->name, directory_step, scan, directory, shown);
 
 	return problem_set_reason(problem, error, path ? path : scan->name, "cannot read", "%s", reason);
 }
@@ -61,10 +65,11 @@ static errcode_t refuse_entry(const struct image_scan *scan, uint32_t directory,
 {
 	switch (entry->inode ? entry->inode->refusal : IMAGE_DAMAGED) {
 	case IMAGE_ENCRYPTED:
-		return refuse(scan, directory, entry->name, EINVAL,
-		              scan->options->left_out ? "it is encrypted, and its key is not known here" :
-		                                        "it is encrypted, and its key is not known here: decrypt it, "
-		                                        "or leave it out with --exclude",
+		return refuse(scan, directory, entry->name, EINVAL, "it is encrypted, and its key is not known here",
+		              problem);
+	case IMAGE_UNKNOWN_POLICY:
+		return refuse(scan, directory, entry->name, ENOTSUP,
+		              "what encrypts it is of a kind that is not known here: leave it out with --exclude",
 		              problem);
 	case IMAGE_NO_USERS:
 		return refuse(scan, directory, entry->name, EUCLEAN,
@@ -91,7 +96,8 @@ static errcode_t is_excluded(const struct image_scan *scan, uint32_t directory, 
                              bool *is)
 {
 	*is = false;
-	if (!scan->options->exclude)
+	/* Names that are encrypted match nothing: an encrypted directory is carried whole. */
+	if (!scan->options->exclude || image_is_encrypted(scan->directories[directory].inode))
 		return 0;
 	SCOPE_FREE char *path = path_text("", directory_step, scan, directory, entry->name);
 
@@ -285,6 +291,10 @@ static errcode_t fill(const struct making *making, unsigned int worker, uint32_t
 
 	if (!entry->inode || entry->inode->refusal)
 		return refuse_entry(scan, directory, entry, problem);
+	const char *misfit = image_entry_misfit(scan, directory, entry);
+
+	if (misfit)
+		return refuse(scan, directory, entry->name, EUCLEAN, misfit, problem);
 	fill_node(scan, &scan->workers[worker], &scan->directories[directory], entry, node);
 	return 0;
 }
@@ -338,10 +348,10 @@ errcode_t image_make_tree(struct image_scan *scan, struct problem *problem)
 	struct making making = { .scan = scan, .problem = problem };
 	const struct image_inode *root = image_find_inode(scan, EXT2_ROOT_INO);
 
-	if (!root || !S_ISDIR(root->node.mode) || root->refusal)
+	if (!root || !S_ISDIR(root->node.mode) || root->refusal || image_is_encrypted(root))
 		return root && root->refusal == IMAGE_DAMAGED ?
 		               refuse_damaged(scan, ASCEND_ROOT, NULL, EXT2_ROOT_INO, problem) :
-		       root && root->refusal == IMAGE_ENCRYPTED ?
+		       root && root->flags & EXT4_ENCRYPT_FL ?
 		               problem_set_reason(problem, EINVAL, scan->name, "cannot read",
 		                                  "its root directory is encrypted") :
 		               problem_set_reason(problem, EUCLEAN, scan->name, "cannot read",

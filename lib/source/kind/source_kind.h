@@ -37,6 +37,7 @@ struct scan_options {
 	bool asks_for_holes;              /* of each file of the host, see source/host/data_segments.h */
 	bool asks_for_times;    /* those of a file beside mtime; a source that has them at hand may give them anyway */
 	bool asks_for_projects; /* of each file of the host, see source/host/projects.h */
+	bool takes_encrypted;   /* encrypted files of an image become nodes, as they are stored */
 	struct warnings *left_out;   /* gets each file of an image that is damaged or encrypted, which the tree then
 	                                lacks;   NULL: the first one is the error */
 	struct warnings *warnings;   /* gets one if xattrs could not be read; may be NULL */
@@ -61,7 +62,7 @@ static inline bool scan_is_image(const struct scan_options *options, const struc
 struct source {
 	const struct source_kind *kind;
 	const char *path;                   /* borrowed; "-": standard input, unless it is a directory */
-	size_t file_bytes;                  /* of path, where an image's "?offset=N" follows; 0: all of it */
+	size_t file_bytes;                  /* of path, where "?" and an image's words follow; 0: all of it */
 	const struct archive_kind *archive; /* of which kind, where it is an archive */
 	bool is_checked;                    /* its contents have been; it is opened anew, and must be what it was: */
 	struct file_version version;

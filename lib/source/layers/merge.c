@@ -29,7 +29,7 @@ struct cursor {
 struct merge {
 	struct merge_layer *layers;
 	uint32_t layer_count;
-	bool keeps_whiteouts;
+	enum whiteout_keeping keeping;
 	struct tree *tree;
 	size_t node_capacity;
 	struct part *parts; /* a stack: the directory to be filled next is on top */
@@ -48,8 +48,10 @@ struct pick {
 	const char *name;
 	uint8_t name_bytes;
 	bool is_whiteout;
-	bool is_closed; /* no layer further down matters */
-	bool hides;     /* a directory: what lower layers have under its name does not show */
+	bool is_closed;         /* no layer further down matters */
+	bool hides;             /* a directory: what lower layers have under its name does not show */
+	bool is_part;           /* a directory: a layer's has been found, perhaps */
+	bool is_encrypted_part; /* one that is encrypted */
 };
 
 /* By name; of the same name the topmost layer first, and its files before its markers, which do not touch them. */
@@ -137,6 +139,28 @@ static void open_part(struct merge *merge, const struct part *part)
 }
 
 /*
+ * The names in an encrypted directory are not known, and new ones cannot be made without its key: another layer's
+ * directory cannot be a part of it.
+ */
+static errcode_t check_encrypted(const struct merge *merge, const struct merge_layer *layer, uint32_t node,
+                                 struct pick *pick)
+{
+	bool is_encrypted = layer->tree->nodes[node].is_encrypted;
+	bool is_mixed = pick->is_part && (pick->is_encrypted_part || is_encrypted);
+
+	pick->is_part = true;
+	pick->is_encrypted_part = pick->is_encrypted_part || is_encrypted;
+	if (!is_mixed)
+		return 0;
+	SCOPE_FREE char *path = tree_path(layer->tree, node);
+
+	return problem_set_reason(
+		merge->problem, EINVAL, path, "cannot merge",
+		"%s is encrypted, and without its key nothing can be added to it: --exclude leaves it out",
+		is_encrypted ? "this directory" : "the directory of this name in another source");
+}
+
+/*
  * Takes a directory of a layer into account. It becomes a part of the next node, unless the layers above hide what is
  * in it; then it may still say what an implied directory does not.
  */
@@ -148,6 +172,10 @@ static errcode_t consider_directory(struct merge *merge, uint32_t layer_number, 
 	if (!error)
 		error = vector_reserve(&merge->parts, &merge->part_capacity, merge->part_count + 1,
 		                       sizeof(*merge->parts));
+	if (error)
+		return error;
+	if (!pick->hides)
+		error = check_encrypted(merge, layer, node, pick);
 	if (error)
 		return error;
 	if (!pick->hides)
@@ -225,9 +253,10 @@ static errcode_t make_node(struct merge *merge, const struct pick *pick, struct 
 		node->first_child = node->child_count = 0;
 		node->links = 2;
 		/* What lies below the layers here, and has gone, shall not describe it. */
-		if (pick->is_closed && merge->keeps_whiteouts)
+		if (pick->is_closed && merge->keeping != WHITEOUTS_DROPPED)
 			node->is_implied = false;
-		if (pick->hides && merge->keeps_whiteouts)
+		node->is_opaque = pick->hides && merge->keeping == WHITEOUTS_AS_MARKS;
+		if (pick->hides && merge->keeping == WHITEOUTS_AS_OVERLAYFS)
 			error = whiteouts_intern_xattrs(layer, nodes[first].xattrs, true, merge->xattr_table,
 			                                &merge->last_set, &node->xattrs);
 	} else {
@@ -240,13 +269,14 @@ static errcode_t make_node(struct merge *merge, const struct pick *pick, struct 
 	return error;
 }
 
-/* As overlayfs itself makes them. */
+/* As overlayfs itself makes them; the mark is for what the tree is laid over. */
 static void make_whiteout(const struct merge *merge, const struct pick *pick, struct tree_node *node)
 {
 	const struct tree_node *whiteout = &pick->layer->tree->nodes[pick->node];
 
 	*node = (struct tree_node){
 		.mode = S_IFCHR,
+		.is_opaque = merge->keeping == WHITEOUTS_AS_MARKS,
 		.link_to = merge->tree->node_count,
 		.links = 1,
 		.mtime_seconds = whiteout->mtime_seconds,
@@ -262,7 +292,7 @@ static errcode_t add_node(struct merge *merge, uint32_t directory, const struct 
 	struct tree_node node;
 	errcode_t error = 0;
 
-	if (pick->is_whiteout && !merge->keeps_whiteouts)
+	if (pick->is_whiteout && merge->keeping == WHITEOUTS_DROPPED)
 		return 0;
 	if (tree->node_count == UINT32_MAX)
 		return problem_set_reason(merge->problem, EOVERFLOW, NULL, "cannot merge the sources",
@@ -431,13 +461,13 @@ static void release(struct merge *merge)
 	free(merge->heap);
 }
 
-errcode_t tree_merge(struct merge_layer *layers, uint32_t count, bool keeps_whiteouts, struct tree **ret,
+errcode_t tree_merge(struct merge_layer *layers, uint32_t count, enum whiteout_keeping keeping, struct tree **ret,
                      struct problem *problem)
 {
 	struct merge merge = {
 		.layers = layers,
 		.layer_count = count,
-		.keeps_whiteouts = keeps_whiteouts,
+		.keeping = keeping,
 		.tree = calloc(1, sizeof(*merge.tree)),
 		.heap = calloc(2ul * count, sizeof(*merge.heap)),
 		.problem = problem,

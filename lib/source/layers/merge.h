@@ -26,6 +26,13 @@ enum whiteout_form {
 	WHITEOUTS_OVERLAYFS,
 };
 
+/* What becomes of whiteouts that remove something of layers that are not here. */
+enum whiteout_keeping {
+	WHITEOUTS_DROPPED,
+	WHITEOUTS_AS_OVERLAYFS, /* the tree is to be a layer itself: they become overlayfs's own (trusted.*) */
+	WHITEOUTS_AS_MARKS,     /* the tree is to be laid over something else: is_opaque (tree/tree.h) */
+};
+
 struct merge_layer {
 	struct tree *tree; /* taken: NULL afterwards, even after a failure */
 	enum whiteout_form whiteouts;
@@ -39,8 +46,8 @@ struct merge_layer {
 };
 
 /*
- * Merges count layers (at least one), the lowest first. keeps_whiteouts: the result is to be a layer itself, so what
- * hides something of layers that are not here becomes a whiteout or an opaque directory of overlayfs (trusted.*).
+ * Merges count layers (at least one), the lowest first. keeping: what becomes of whiteouts that hide something of
+ * layers that are not here.
  *
  * Hard links of one layer stay joined; where the first name of a file has gone, the next one takes its place. Linear in
  * the nodes of all layers (with a logarithm of how many have the same directory). At its peak it holds the nodes of all
@@ -48,5 +55,5 @@ struct merge_layer {
  * ENOMEM; EOVERFLOW: more than 2^32 nodes; EINVAL: a mark that removes nothing that can be a name; ENOTSUP: a redirect
  * or a file without data (metacopy) of overlayfs, which only a mount of all its layers understands; EINTR.
  */
-MUST_CHECK errcode_t tree_merge(struct merge_layer *layers, uint32_t count, bool keeps_whiteouts, struct tree **ret,
-                                struct problem *problem);
+MUST_CHECK errcode_t tree_merge(struct merge_layer *layers, uint32_t count, enum whiteout_keeping keeping,
+                                struct tree **ret, struct problem *problem);

@@ -95,6 +95,10 @@ static errcode_t change(struct metadata *metadata, uint32_t number, const struct
 		snprintf(why, sizeof(why), "is %s, not %s", type_text(node->mode), type_text(entry->type));
 		return fail(metadata, entry, EINVAL, why);
 	}
+	if (node->is_encrypted && (entry->given & MTREE_LINK) && S_ISLNK(node->mode))
+		return fail(metadata, entry, EINVAL, "is encrypted, and its target cannot be set without the key");
+	if (node->is_encrypted && (entry->given & MTREE_VERITY))
+		return fail(metadata, entry, EINVAL, "is encrypted, and its hashes cannot be made without the key");
 	node->is_implied = false;
 	errcode_t error = mtree_entry_apply(entry, &metadata->tree->memory, node);
 

@@ -59,3 +59,18 @@ bool loop_device_has_open(const struct stat *status)
 	}
 	return false;
 }
+
+bool is_same_storage(const char *path, const char *other)
+{
+	struct stat there, here;
+
+	if (stat(path, &there) || stat(other, &here))
+		return false;
+	if (S_ISBLK(there.st_mode) && S_ISBLK(here.st_mode))
+		return there.st_rdev == here.st_rdev;
+	if (S_ISBLK(there.st_mode))
+		return loop_device_is_backed_by(&there, &here);
+	if (S_ISBLK(here.st_mode))
+		return loop_device_is_backed_by(&here, &there);
+	return there.st_dev == here.st_dev && there.st_ino == here.st_ino;
+}

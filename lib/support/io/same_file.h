@@ -13,3 +13,6 @@ bool loop_device_has_open(const struct stat *status);
 
 /* device is the status of a block device: a loop device or a partition of one. Also false if sysfs cannot be read. */
 bool loop_device_is_backed_by(const struct stat *device, const struct stat *status);
+
+/* Are two names those of the same file or device, or is one that of a loop device of the other? Any thread. */
+bool is_same_storage(const char *path, const char *other);

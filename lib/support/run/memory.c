@@ -11,49 +11,34 @@
 
 #define GROUPS "/sys/fs/cgroup"
 
-static uint64_t from_meminfo(void)
-{
-	SCOPE_FCLOSE FILE *file = fopen("/proc/meminfo", "re");
-	char line[256];
-	uint64_t kibibytes;
-
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "MemAvailable: %" SCNu64 " kB", &kibibytes) == 1)
-			return kibibytes << 10;
-	return 0;
-}
-
-/* Returns false if there is no number; a group without a limit has "max". */
-static bool read_number(const char *directory, const char *name, uint64_t *number)
+/* Reads the number of the first line that begins with the word. Returns false if there is none. */
+static bool read_number(const char *directory, const char *name, const char *word, uint64_t *number)
 {
 	SCOPE_FREE char *path = NULL;
+	char line[256];
 
 	if (asprintf(&path, "%s/%s", directory, name) < 0)
 		return (path = NULL);
 	SCOPE_FCLOSE FILE *file = fopen(path, "re");
 
-	return file && fscanf(file, "%" SCNu64, number) == 1;
+	while (file && fgets(line, sizeof(line), file))
+		if (strncmp(line, word, strlen(word)) == 0)
+			return sscanf(line + strlen(word), "%" SCNu64, number) == 1;
+	return false;
 }
 
-/* How much one group leaves. Its page cache counts as used, but is reclaimed when memory is needed. */
+/* How much one group leaves; without a limit it has "max". Its page cache counts as used, but is reclaimed when memory
+ * is needed. */
 static uint64_t left_in_group(const char *directory, bool is_first_version)
 {
 	uint64_t limit, used, cached = 0;
-	SCOPE_FREE char *path = NULL;
-	char line[256];
 
-	if (!read_number(directory, is_first_version ? "memory.limit_in_bytes" : "memory.max", &limit) ||
-	    !read_number(directory, is_first_version ? "memory.usage_in_bytes" : "memory.current", &used))
+	if (!read_number(directory, is_first_version ? "memory.limit_in_bytes" : "memory.max", "", &limit) ||
+	    !read_number(directory, is_first_version ? "memory.usage_in_bytes" : "memory.current", "", &used))
 		return UINT64_MAX;
-	if (asprintf(&path, "%s/memory.stat", directory) < 0)
-		path = NULL;
-	SCOPE_FCLOSE FILE *file = path ? fopen(path, "re") : NULL;
-
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, is_first_version ? "total_inactive_file %" SCNu64 : "inactive_file %" SCNu64,
-		           &cached) == 1)
-			break;
-	used -= cached < used ? cached : used;
+	if (read_number(directory, "memory.stat", is_first_version ? "total_inactive_file " : "inactive_file ",
+	                &cached))
+		used -= cached < used ? cached : used;
 	return limit > used ? limit - used : 0;
 }
 
@@ -103,7 +88,9 @@ static uint64_t from_groups(void)
 
 uint64_t memory_available(void)
 {
-	uint64_t available = from_meminfo(), left = from_groups();
+	uint64_t kibibytes = 0, left = from_groups();
 
-	return left < available ? left : available;
+	if (!read_number("/proc", "meminfo", "MemAvailable:", &kibibytes))
+		return 0;
+	return left < kibibytes << 10 ? left : kibibytes << 10;
 }

@@ -16,6 +16,7 @@
 
 #include "support/cleanup.h"
 #include "support/run/interrupt.h"
+#include "support/scope_lock.h"
 #include "support/seconds.h"
 
 /* Two cache lines, because processors fetch neighbouring lines in pairs. */
@@ -89,12 +90,11 @@ static void record_failure(struct pool *pool, size_t index, errcode_t error, str
 {
 	if (!problem->error)
 		problem->error = error;
-	pthread_mutex_lock(&pool->failure_lock);
+	SCOPE_LOCK(&pool->failure_lock);
 	if (index < atomic_load_explicit(&pool->lowest_failed, memory_order_relaxed)) {
 		atomic_store_explicit(&pool->lowest_failed, index, memory_order_relaxed);
 		problem_move(&pool->failure, problem);
 	}
-	pthread_mutex_unlock(&pool->failure_lock);
 }
 
 /*

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "support/run/interrupt.h"
+#include "support/scope_lock.h"
 #include "support/seconds.h"
 #include "support/text/json.h"
 #include "support/text/units.h"
@@ -112,19 +113,18 @@ static void estimate(struct progress *progress, struct picture *picture)
 
 static struct picture read_figures(struct progress *progress)
 {
+	double now = seconds_of(CLOCK_MONOTONIC);
 	struct picture picture = {
 		.stage = progress->stage,
 		.bytes = atomic_load_explicit(&progress->bytes, memory_order_relaxed),
 		.files = atomic_load_explicit(&progress->files, memory_order_relaxed),
 		.total_bytes = progress->total_bytes,
 		.total_files = progress->total_files,
+		.seconds = now - progress->begin,
+		.seconds_all = now - progress->start,
 		.fraction = -1,
 	};
 
-	double now = seconds_of(CLOCK_MONOTONIC);
-
-	picture.seconds = now - progress->begin;
-	picture.seconds_all = now - progress->start;
 	if (picture.total_bytes)
 		picture.fraction = (double)picture.bytes / (double)picture.total_bytes;
 	else if (picture.total_files)
@@ -141,13 +141,10 @@ static void write_json(FILE *stream, const struct picture *picture)
 {
 	struct json json = { .stream = stream };
 
-	json_open_row(&json, NULL);
-	json_string(&json, "stage", picture->stage);
-	json_number(&json, "seconds", picture->seconds, 3);
-	json_counts(&json, { "bytes", picture->bytes }, { "total_bytes", picture->total_bytes },
-	            { "files", picture->files }, { "total_files", picture->total_files });
-	json_number(&json, "seconds_left", picture->seconds_left < 0 ? NAN : picture->seconds_left, 2);
-	json_close_object(&json);
+	json_row(&json, NULL, JSON_TEXT("stage", picture->stage), JSON_NUMBER("seconds", picture->seconds, 3),
+	         JSON_COUNT("bytes", picture->bytes), JSON_COUNT("total_bytes", picture->total_bytes),
+	         JSON_COUNT("files", picture->files), JSON_COUNT("total_files", picture->total_files),
+	         JSON_NUMBER("seconds_left", picture->seconds_left < 0 ? NAN : picture->seconds_left, 2));
 	errcode_t error = json_end(&json);
 
 	(void)error;
@@ -300,9 +297,8 @@ static void *drawing_main(void *argument)
 		while (error == EINTR);
 		if (!error)
 			return NULL;
-		pthread_mutex_lock(&progress->lock);
+		SCOPE_LOCK(&progress->lock);
 		draw(progress);
-		pthread_mutex_unlock(&progress->lock);
 	}
 }
 
@@ -350,16 +346,15 @@ void progress_plan(struct progress *progress, const struct stage_cost *costs, si
 {
 	if (!progress)
 		return;
-	pthread_mutex_lock(&progress->lock);
+	SCOPE_LOCK(&progress->lock);
 	time_left_init(&progress->left, costs, count);
-	pthread_mutex_unlock(&progress->lock);
 }
 
 void progress_stage(struct progress *progress, const char *name, uint64_t total_bytes, uint64_t total_files)
 {
 	if (!progress)
 		return;
-	pthread_mutex_lock(&progress->lock);
+	SCOPE_LOCK(&progress->lock);
 	/* A reader of the JSON sees every stage's end; a bar just goes on. */
 	if (progress->json)
 		draw(progress);
@@ -370,26 +365,23 @@ void progress_stage(struct progress *progress, const char *name, uint64_t total_
 	progress->begin = seconds_of(CLOCK_MONOTONIC);
 	atomic_store_explicit(&progress->bytes, 0, memory_order_relaxed);
 	atomic_store_explicit(&progress->files, 0, memory_order_relaxed);
-	pthread_mutex_unlock(&progress->lock);
 }
 
 void progress_expect(struct progress *progress, uint64_t files, uint64_t bytes)
 {
 	if (!progress)
 		return;
-	pthread_mutex_lock(&progress->lock);
+	SCOPE_LOCK(&progress->lock);
 	progress->whole = (struct work){ (double)files, (double)bytes };
 	progress->is_known = true;
-	pthread_mutex_unlock(&progress->lock);
 }
 
 void progress_total(struct progress *progress, uint64_t bytes)
 {
 	if (!progress)
 		return;
-	pthread_mutex_lock(&progress->lock);
+	SCOPE_LOCK(&progress->lock);
 	progress->total_bytes = bytes;
-	pthread_mutex_unlock(&progress->lock);
 }
 
 void progress_find(struct progress *progress, const struct found *more)
@@ -410,9 +402,8 @@ void progress_survey_level(struct progress *progress)
 {
 	if (!progress)
 		return;
-	pthread_mutex_lock(&progress->lock);
+	SCOPE_LOCK(&progress->lock);
 	progress->survey.at_level = read_found(progress);
-	pthread_mutex_unlock(&progress->lock);
 }
 
 void progress_add(struct progress *progress, uint64_t bytes, uint64_t files)

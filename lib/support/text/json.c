@@ -115,12 +115,6 @@ void json_unsigned(struct json *json, const char *key, uint64_t value)
 	fprintf(json->stream, "%" PRIu64, value);
 }
 
-void json_unsigned_list(struct json *json, const struct json_count *counts, size_t count)
-{
-	for (size_t n = 0; n < count; n++)
-		json_unsigned(json, counts[n].key, counts[n].value);
-}
-
 void json_boolean(struct json *json, const char *key, bool value)
 {
 	begin_value(json, key);
@@ -168,6 +162,27 @@ void json_document(struct json *json, const char *key, const char *text)
 {
 	begin_value(json, key);
 	fputs(text, json->stream);
+}
+
+void json_write_members(struct json *json, const struct json_member *members, size_t count)
+{
+	for (const struct json_member *member = members; member < members + count; member++) {
+		if (member->kind == JSON_IS_COUNT)
+			json_unsigned(json, member->key, member->count);
+		else if (member->kind == JSON_IS_NUMBER)
+			json_number(json, member->key, member->number, (unsigned int)member->count);
+		else if (member->kind == JSON_IS_TEXT)
+			json_string(json, member->key, member->text);
+		else
+			json_boolean(json, member->key, member->count);
+	}
+}
+
+void json_write_object(struct json *json, const char *key, bool is_row, const struct json_member *members, size_t count)
+{
+	open_level(json, key, '{', is_row);
+	json_write_members(json, members, count);
+	close_level(json, '}');
 }
 
 errcode_t json_end(struct json *json)

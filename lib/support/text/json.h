@@ -36,17 +36,6 @@ void json_close_array(struct json *json);
 
 void json_unsigned(struct json *json, const char *key, uint64_t value);
 
-struct json_count {
-	const char *key;
-	uint64_t value;
-};
-
-/* Writes several counts: json_counts(json, { "blocks", blocks }, { "extents", extents }); */
-#define json_counts(json, ...)                                                                                         \
-	json_unsigned_list(json, (const struct json_count[]){ __VA_ARGS__ },                                           \
-	                   sizeof((const struct json_count[]){ __VA_ARGS__ }) / sizeof(struct json_count))
-void json_unsigned_list(struct json *json, const struct json_count *counts, size_t count);
-
 void json_boolean(struct json *json, const char *key, bool value);
 
 /* Writes `decimals` digits after the point; a value that is not finite becomes null. */
@@ -60,6 +49,47 @@ void json_bytes(struct json *json, const char *key, const char *bytes, size_t co
 
 /* The same for a text that ends with a NUL byte; NULL becomes null. */
 void json_string(struct json *json, const char *key, const char *text);
+
+/* A member that has no members itself, made by one of the macros below. */
+struct json_member {
+	const char *key;
+	enum { JSON_IS_COUNT, JSON_IS_NUMBER, JSON_IS_TEXT, JSON_IS_BOOLEAN } kind;
+	uint64_t count; /* of a boolean 0 or 1, of a number its decimals */
+	double number;
+	const char *text;
+};
+
+/* As json_unsigned(), json_number(), json_string() and json_boolean() write it. */
+#define JSON_COUNT(name, value)                                                                                        \
+	{                                                                                                              \
+		.key = (name), .kind = JSON_IS_COUNT, .count = (value)                                                 \
+	}
+#define JSON_NUMBER(name, value, decimals)                                                                             \
+	{                                                                                                              \
+		.key = (name), .kind = JSON_IS_NUMBER, .number = (value), .count = (decimals)                          \
+	}
+#define JSON_TEXT(name, value)                                                                                         \
+	{                                                                                                              \
+		.key = (name), .kind = JSON_IS_TEXT, .text = (value)                                                   \
+	}
+#define JSON_BOOLEAN(name, value)                                                                                      \
+	{                                                                                                              \
+		.key = (name), .kind = JSON_IS_BOOLEAN, .count = (value)                                               \
+	}
+
+#define JSON_LIST(...)                                                                                                 \
+	(const struct json_member[]){ __VA_ARGS__ },                                                                   \
+		sizeof((const struct json_member[]){ __VA_ARGS__ }) / sizeof(struct json_member)
+
+/* Writes several members: json_members(json, JSON_TEXT("path", path), JSON_COUNT("blocks", blocks)); */
+#define json_members(json, ...) json_write_members(json, JSON_LIST(__VA_ARGS__))
+void json_write_members(struct json *json, const struct json_member *members, size_t count);
+
+/* Writes a whole object with these members, or a row: json_row(json, NULL, JSON_COUNT("inode", ino)); */
+#define json_flat_object(json, key, ...) json_write_object(json, key, false, JSON_LIST(__VA_ARGS__))
+#define json_row(json, key, ...) json_write_object(json, key, true, JSON_LIST(__VA_ARGS__))
+void json_write_object(struct json *json, const char *key, bool is_row, const struct json_member *members,
+                       size_t count);
 
 /* Writes a whole JSON document as a value, unchanged. */
 void json_document(struct json *json, const char *key, const char *text);

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Usage by owner: a map from ids to inodes and bytes. Each worker has its own, and they are joined. One thread at a
  * time.

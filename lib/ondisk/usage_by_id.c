@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "populate/metadata/usage_by_id.h"
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ondisk/usage_by_id.h"
 
 #include <errno.h>
 #include <stdlib.h>

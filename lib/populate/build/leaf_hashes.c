@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "populate/build/leaf_hashes.h"
+
+#include "support/io/whole_io.h"
+
+/* As much is hashed before it is written: the hashes of 2 MiB, with sha256. */
+#define LEAVES_BYTES 16384u
+
+struct leaf_hashes leaf_hashes_create(const struct hash_tree *tree, int descriptor, uint64_t tree_offset_bytes)
+{
+	return (struct leaf_hashes){
+		.tree = tree,
+		.descriptor = descriptor,
+		.tree_offset_bytes = tree_offset_bytes,
+		.known = calloc(tree->data_blocks / 64 + 1, sizeof(uint64_t)),
+	};
+}
+
+void leaf_hashes_free(struct leaf_hashes *leaves)
+{
+	free((void *)TAKE(leaves->known));
+}
+
+static void set_known(struct leaf_hashes *leaves, uint64_t first, uint64_t end)
+{
+	for (uint64_t block = first; block < end; block++)
+		atomic_fetch_or_explicit(&leaves->known[block / 64], UINT64_C(1) << block % 64, memory_order_relaxed);
+}
+
+errcode_t leaf_hashes_note(struct leaf_hashes *leaves, const void *bytes, size_t count, uint64_t offset_bytes)
+{
+	const struct hash_tree *tree = leaves->tree;
+	const unsigned int bits = tree->data_block_bits;
+	const uint64_t first = (offset_bytes + ((size_t)1 << bits) - 1) >> bits, end = (offset_bytes + count) >> bits;
+	const uint64_t most = LEAVES_BYTES >> tree->slot_bits;
+	uint8_t hashes[LEAVES_BYTES];
+
+	if (!leaves->known)
+		return 0;
+	for (uint64_t block = first, blocks; block < end; block += blocks) {
+		blocks = end - block < most ? end - block : most;
+		hash_tree_hash_data(tree, (const uint8_t *)bytes + ((block << bits) - offset_bytes),
+		                    (size_t)blocks << bits, hashes);
+		errcode_t error = whole_write(leaves->descriptor, hashes, (size_t)blocks << tree->slot_bits,
+		                              leaves->tree_offset_bytes + hash_tree_leaf(tree, block));
+
+		if (error)
+			return error;
+		set_known(leaves, block, block + blocks);
+	}
+	return 0;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "source/reading.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "source/manifest/metadata.h"
+#include "source/unpack/unpacked_store.h"
+#include "source/unpack/window_budget.h"
+
+/*
+ * Where what archives decompress to is kept meanwhile: TMPDIR, else the image's directory, where there is room, or
+ * /var/tmp if the image is a device. The caller frees it; NULL: no memory.
+ */
+static char *spool_directory(const char *image, const struct stat *status)
+{
+	const char *chosen = getenv("TMPDIR"), *slash = strrchr(image, '/');
+
+	if (chosen && *chosen)
+		return strdup(chosen);
+	if (status && S_ISBLK(status->st_mode))
+		return strdup("/var/tmp");
+	if (!slash)
+		return strdup(".");
+	return slash == image ? strdup("/") : strndup(image, (size_t)(slash - image));
+}
+
+static errcode_t scan(const struct source_reading *reading, struct pool *pool, struct tree **ret,
+                      struct problem *problem)
+{
+	struct unpacked_budget unpacked = { .most_bytes = reading->memory_bytes };
+	struct window_budget windows = WINDOW_BUDGET_INITIALIZER;
+	struct source_counts counts = { .limits = reading->limits };
+	struct scan_options options = *reading->scan;
+	struct stat status;
+	bool exists = stat(reading->image, &status) == 0;
+	SCOPE_FREE char *spool = spool_directory(reading->image, exists ? &status : NULL);
+
+	if (!spool)
+		return ENOMEM;
+	options.unpacked = &unpacked;
+	options.windows = &windows;
+	options.counts = &counts;
+	options.unpack_threads = reading->threads > 1 ? reading->threads : 0;
+	options.spool_directory = spool;
+	options.image_status = exists ? &status : NULL;
+	/* An image inside its own source is left out. */
+	if (exists && S_ISREG(status.st_mode)) {
+		options.skip_device = status.st_dev;
+		options.skip_inode = status.st_ino;
+	}
+	errcode_t error =
+		sources_scan(reading->sources, reading->source_count, &reading->layering, &options, pool, ret, problem);
+
+	unpacked_budget_release(&unpacked);
+	return error;
+}
+
+errcode_t sources_read(const struct source_reading *reading, struct pool *pool, struct tree **ret,
+                       struct problem *problem)
+{
+	errcode_t error = scan(reading, pool, ret, problem);
+
+	if (!error && reading->owners)
+		error = owner_map_apply(reading->owners, *ret, problem);
+	if (!error && reading->metadata)
+		error = metadata_apply(reading->metadata, ret, pool, problem);
+	return error;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The sources of a program, with all that it wants of them: they are read into one tree, to which its options are then
+ * applied. */
+#pragma once
+
+#include "source/owners/owner_map.h"
+#include "source/sources.h"
+
+struct source_reading {
+	const char *const *sources;
+	uint32_t source_count;
+	struct source_layering layering;
+	const char *image;               /* what will be written: it is left out where it lies in a source */
+	const struct scan_options *scan; /* what is asked for; the members for limits, memory and image are set here */
+	struct source_limits limits;     /* of what others may have made */
+	uint64_t memory_bytes;           /* as much of what is unpacked stays in memory until it is copied */
+	unsigned int threads;
+	struct owner_map *owners; /* NULL: owners stay the sources' */
+	const char *metadata;     /* a manifest for source/manifest/metadata.h; NULL: none */
+};
+
+/* Errors of sources_scan(), owner_map_apply() and metadata_apply(). */
+MUST_CHECK errcode_t sources_read(const struct source_reading *reading, struct pool *pool, struct tree **ret,
+                                  struct problem *problem);

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "update/apply/apply.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+
+#include "support/run/interrupt.h"
+#include "support/vector.h"
+#include "update/apply/applying.h"
+#include "update/apply/copying.h"
+#include "update/apply/names.h"
+#include "update/apply/placing.h"
+#include "update/apply/sealing.h"
+
+/*
+ * The most that an action logs, beside bitmaps and releases: three inodes (its own, that of what it replaces,
+ * the directory's), an xattr block that is shared, and blocks of a directory whose leaf and index are split.
+ */
+#define MOST_LOGGED_BLOCKS 14u
+/* A batch ends after so many actions in any case: their files' extents and xattrs are in memory. */
+#define MOST_BATCH 8192u
+/* Runs of blocks of a large file are not shorter, as a rule. */
+#define BLOCKS_OF_A_RUN 64u
+
+errcode_t applying_problem(const struct applying *applying, const struct update_action *action, errcode_t error,
+                           const char *what)
+{
+	SCOPE_FREE char *path = error ? update_action_path(applying->plan, action) : NULL;
+
+	if (!error)
+		return 0;
+	return problem_set_reason(applying->problem, error, applying->options->image, what, "%s: %s", path ? path : "?",
+	                          error_message(error));
+}
+
+static void clear_batch(struct applying *applying)
+{
+	for (size_t i = 0; i < applying->placed_count; i++)
+		placed_inode_free(&applying->placed[i]);
+	applying->placed_count = 0;
+	names_close(applying);
+}
+
+static bool is_full(errcode_t error)
+{
+	return error == EXT2MB_ET_NO_SPACE || error == EXT2MB_ET_NO_INODES || error == ENOSPC;
+}
+
+/* Places as many of the actions as there is space for. *placed: how many. */
+static errcode_t place_batch(struct applying *applying, size_t first, size_t most, size_t *placed)
+{
+	errcode_t error = 0;
+
+	*placed = 0;
+	while (!error && *placed < most) {
+		const struct update_action *action = &applying->plan->actions[first + *placed];
+
+		error = place_action(applying, action);
+		if (is_full(error))
+			return *placed ? 0 : applying_problem(applying, action, error, "cannot update");
+		if (error)
+			return applying_problem(applying, action, error, "cannot update");
+		++*placed;
+	}
+	return 0;
+}
+
+static errcode_t seal_batch(struct applying *applying, size_t first, size_t count)
+{
+	const struct placed_inode *placed = applying->placed, *end = placed + applying->placed_count;
+	errcode_t error = 0;
+
+	applying->is_sealing = true;
+	for (size_t i = 0; !error && i < count; i++) {
+		const struct update_action *action = &applying->plan->actions[first + i];
+		bool is_placed = placed < end && placed->action == action;
+
+		error = seal_action(applying, action, is_placed ? placed : NULL);
+		placed += is_placed;
+		if (error)
+			return applying_problem(applying, action, error, "cannot update");
+	}
+	error = names_flush(applying);
+	applying->is_sealing = error != 0;
+	return error ? problem_set(applying->problem, error, applying->options->image, "cannot write a directory") : 0;
+}
+
+/* *done: how many actions have been carried out. */
+static errcode_t run_batch(struct applying *applying, size_t first, size_t most, size_t *done)
+{
+	errcode_t error = place_batch(applying, first, most, done);
+
+	if (!error)
+		error = copy_contents(applying);
+	if (!error)
+		error = seal_batch(applying, first, *done);
+	clear_batch(applying);
+	return error;
+}
+
+/*
+ * The groups whose bitmaps an action changes: small ones lie in few, and what large ones go to and come from is counted
+ * as if each run were as short as in a badly fragmented filesystem.
+ */
+static uint64_t changed_groups(const struct applying *applying, const struct update_action *action)
+{
+	uint64_t groups = applying->filesystem->volume.geometry.groups;
+	uint64_t runs = action->moved_blocks / BLOCKS_OF_A_RUN;
+
+	return runs < groups ? runs : groups;
+}
+
+/* How many actions may follow in this transaction; 0: it has to end first. */
+static size_t next_batch(const struct applying *applying, size_t first)
+{
+	const struct update_plan *plan = applying->plan;
+	uint64_t room = update_filesystem_log_room(applying->filesystem);
+	uint64_t used = update_filesystem_log_blocks(applying->filesystem), begun = used, groups = 0;
+	size_t count = 0;
+
+	while (first + count < plan->count && count < MOST_BATCH) {
+		groups += changed_groups(applying, &plan->actions[first + count]);
+		if (groups > applying->filesystem->volume.geometry.groups)
+			groups = applying->filesystem->volume.geometry.groups;
+		used += MOST_LOGGED_BLOCKS;
+		if (used + 3 * groups > room && !applying->options->is_atomic)
+			break;
+		count++;
+	}
+	/* Each batch writes its directories: many small ones at the end of a log cost more than a commit. */
+	if (begun > room / 2 && count < room / MOST_LOGGED_BLOCKS / 4 && first + count < plan->count)
+		return 0;
+	return count;
+}
+
+static errcode_t too_large(const struct applying *applying, uint64_t blocks)
+{
+	const struct update_filesystem *filesystem = applying->filesystem;
+
+	return problem_set_reason(applying->problem, EXT2MB_ET_TRANSACTION_SIZE, applying->options->image,
+	                          "cannot update it in one transaction",
+	                          "%" PRIu64 " blocks would be logged, and its journal holds %" PRIu64
+	                          ": make it larger (tune2fs -J size=), give --new-file, or leave out --atomic",
+	                          blocks, update_filesystem_log_room(filesystem));
+}
+
+static errcode_t commit(struct applying *applying)
+{
+	uint64_t blocks = update_filesystem_log_blocks(applying->filesystem);
+	errcode_t error = update_filesystem_commit(applying->filesystem);
+
+	if (error == EXT2MB_ET_TRANSACTION_SIZE)
+		return too_large(applying, blocks);
+	return error ? problem_set(applying->problem, error, applying->options->image, "cannot commit") : 0;
+}
+
+static errcode_t begin(const struct applying *applying)
+{
+	errcode_t error = ext2mb_transaction_begin(applying->filesystem->fs);
+
+	return error ? problem_set(applying->problem, error, applying->options->image, "cannot begin a transaction") :
+	               0;
+}
+
+/* Where space has run out, what has been freed comes back with the next commit. */
+static bool helps_commit(const struct applying *applying, errcode_t error, bool is_fresh)
+{
+	return is_full(error) && !applying->is_sealing && !is_fresh && !applying->options->is_atomic;
+}
+
+static errcode_t run_all(struct applying *applying)
+{
+	bool is_fresh = true; /* nothing has been done since the last commit */
+	size_t next = 0, done;
+	errcode_t error = begin(applying);
+
+	while (!error && next < applying->plan->count) {
+		size_t most = interrupt_pending() ? 0 : next_batch(applying, next);
+
+		if (interrupt_pending())
+			return EINTR;
+		if (!most && is_fresh)
+			most = 1;
+		error = most ? run_batch(applying, next, most, &done) : 0;
+		if (most && !error) {
+			next += done;
+			is_fresh = false;
+			continue;
+		}
+		if (error && !helps_commit(applying, error, is_fresh))
+			return error;
+		problem_clear(applying->problem);
+		error = commit(applying);
+		if (!error)
+			error = begin(applying);
+		is_fresh = true;
+	}
+	return error ? error : commit(applying);
+}
+
+errcode_t apply_plan(const struct update_options *options, struct update_plan *plan,
+                     struct update_filesystem *filesystem, struct pool *pool, struct update_report *report,
+                     struct problem *problem)
+{
+	struct applying applying = {
+		.options = options,
+		.plan = plan,
+		.report = report,
+		.problem = problem,
+		.pool = pool,
+		.filesystem = filesystem,
+		.format = &filesystem->volume.format,
+	};
+	errcode_t error = run_all(&applying);
+
+	clear_batch(&applying);
+	free(applying.placed);
+	free(applying.directories);
+	inode_map_free(&applying.numbers);
+	if (error) {
+		errcode_t abort_error = ext2mb_transaction_abort(filesystem->fs);
+
+		(void)abort_error;
+	}
+	return error;
+}

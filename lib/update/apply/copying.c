@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "update/apply/copying.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "populate/build/run_writer.h"
+#include "support/run/interrupt.h"
+#include "support/vector.h"
+
+/* As in populate/data/copy.c: files above this are cut into slices, and a job of small ones has so much data. */
+#define SLICE_BYTES (8u << 20)
+#define JOB_BYTES (2u << 20)
+#define FILE_COST_BYTES 2048u
+
+/* Inodes first .. end-1 of the batch, or one slice of inode `first`. */
+struct copy_job {
+	uint32_t first, end;
+	uint32_t slice; /* for end == first */
+};
+
+struct copy_worker {
+	struct content_reader *reader;
+	struct run_writer writer;
+};
+
+struct copying {
+	struct applying *applying;
+	struct copy_job *jobs;
+	size_t job_count, job_capacity;
+	struct copy_worker *workers;
+};
+
+static const struct tree_node *node_of(const struct applying *applying, const struct placed_inode *placed)
+{
+	return &applying->plan->tree->nodes[placed->node];
+}
+
+/* Blocks of at most RUN_WRITER_BYTES, with zeros after the end of the file. */
+static errcode_t copy_blocks(struct applying *applying, struct copy_worker *own, const struct placed_inode *placed,
+                             const struct file_extent *blocks, struct problem *problem)
+{
+	uint64_t offset = (uint64_t)blocks->logical << applying->format->block_bits;
+	size_t space = (size_t)blocks->count << applying->format->block_bits;
+	uint64_t left = node_of(applying, placed)->size_bytes - offset;
+	size_t data_bytes = left < space ? (size_t)left : space;
+	void *bytes;
+	errcode_t error = run_writer_reserve(&own->writer, blocks->physical, blocks->count, &bytes);
+
+	if (error)
+		return problem_set(problem, error, applying->options->image, "cannot write");
+	error = content_reader_read(own->reader, bytes, data_bytes, offset, problem);
+	if (error)
+		return error;
+	content_reader_release(own->reader, offset, data_bytes);
+	memset((char *)bytes + data_bytes, 0, space - data_bytes);
+	progress_add(applying->options->progress, data_bytes, 0);
+	return 0;
+}
+
+/* Those of an extent that lie in [first, end), in pieces. */
+static errcode_t copy_extent(struct applying *applying, struct copy_worker *own, const struct placed_inode *placed,
+                             const struct file_extent *extent, uint64_t first, uint64_t end, struct problem *problem)
+{
+	const uint32_t most = RUN_WRITER_BYTES >> applying->format->block_bits;
+	uint64_t from = extent->logical > first ? extent->logical : first;
+	uint64_t to = (uint64_t)extent->logical + extent->count;
+	errcode_t error = 0;
+
+	to = to < end ? to : end;
+	while (!error && from < to) {
+		const struct file_extent piece = {
+			.logical = (uint32_t)from,
+			.physical = extent->physical + (from - extent->logical),
+			.count = to - from < most ? (uint32_t)(to - from) : most,
+		};
+
+		error = copy_blocks(applying, own, placed, &piece, problem);
+		from += piece.count;
+	}
+	return error;
+}
+
+/* slice SIZE_MAX: all of the file. */
+static errcode_t copy_file(struct applying *applying, struct copy_worker *own, struct placed_inode *placed,
+                           size_t slice, struct problem *problem)
+{
+	uint64_t slice_blocks = SLICE_BYTES >> applying->format->block_bits;
+	uint64_t first = slice == SIZE_MAX ? 0 : slice * slice_blocks;
+	uint64_t end = slice == SIZE_MAX ? UINT64_MAX : first + slice_blocks;
+	const struct tree_node *node = node_of(applying, placed);
+	errcode_t error = content_reader_open(own->reader, placed->node, problem);
+
+	if (error)
+		return error;
+	/* Slices run at the same time. */
+	if (!node->has_flags && (slice == SIZE_MAX || !slice))
+		placed->flags = content_reader_flags(own->reader);
+	if (placed->inline_data)
+		return content_reader_read(own->reader, placed->inline_data, placed->inline_bytes, 0, problem);
+	for (size_t i = 0; !error && i < placed->extents.count; i++)
+		if (placed->extents.extents[i].logical < end)
+			error = copy_extent(applying, own, placed, &placed->extents.extents[i], first, end, problem);
+	return error;
+}
+
+/* Has it contents that are written now? */
+static bool is_copied(const struct applying *applying, const struct placed_inode *placed)
+{
+	return S_ISREG(node_of(applying, placed)->mode) && placed->action->verb != UPDATE_METADATA;
+}
+
+static bool is_large(const struct applying *applying, const struct placed_inode *placed)
+{
+	return node_of(applying, placed)->size_bytes > SLICE_BYTES;
+}
+
+static errcode_t run_job(void *context, unsigned int worker, size_t index, struct problem *problem)
+{
+	const struct copying *copying = context;
+	struct applying *applying = copying->applying;
+	const struct copy_job *job = &copying->jobs[index];
+	struct copy_worker *own = &copying->workers[worker];
+	errcode_t error = interrupt_pending() ? EINTR : 0;
+
+	if (!error && job->end == job->first)
+		error = copy_file(applying, own, &applying->placed[job->first], job->slice, problem);
+	for (uint32_t i = job->first; !error && i < job->end; i++) {
+		struct placed_inode *placed = &applying->placed[i];
+
+		if (is_copied(applying, placed) && !is_large(applying, placed))
+			error = copy_file(applying, own, placed, SIZE_MAX, problem);
+	}
+	if (error)
+		return error;
+	error = run_writer_flush(&own->writer);
+	return error ? problem_set(problem, error, applying->options->image, "cannot write") : 0;
+}
+
+/* Holes are left out. */
+static uint64_t written_bytes(const struct applying *applying, const struct placed_inode *placed)
+{
+	uint64_t bytes = placed->inline_bytes, size = node_of(applying, placed)->size_bytes;
+
+	for (size_t i = 0; i < placed->extents.count; i++)
+		bytes += (uint64_t)placed->extents.extents[i].count << applying->format->block_bits;
+	return bytes < size ? bytes : size;
+}
+
+static errcode_t add_job(struct copying *copying, struct copy_job job)
+{
+	errcode_t error =
+		vector_reserve(&copying->jobs, &copying->job_capacity, copying->job_count + 1, sizeof(*copying->jobs));
+
+	if (!error)
+		copying->jobs[copying->job_count++] = job;
+	return error;
+}
+
+/* Large files first, since all workers would wait for one that begins last. */
+static errcode_t list_slices(struct copying *copying)
+{
+	struct applying *applying = copying->applying;
+	errcode_t error = 0;
+
+	for (uint32_t i = 0; i < applying->placed_count; i++) {
+		const struct tree_node *node = node_of(applying, &applying->placed[i]);
+		uint64_t slices = (node->size_bytes + SLICE_BYTES - 1) / SLICE_BYTES;
+
+		if (!is_copied(applying, &applying->placed[i]) || !is_large(applying, &applying->placed[i]))
+			continue;
+		for (uint32_t slice = 0; !error && slice < slices; slice++)
+			error = add_job(copying, (struct copy_job){ i, i, slice });
+	}
+	return error;
+}
+
+static errcode_t list_jobs(struct copying *copying)
+{
+	struct applying *applying = copying->applying;
+	errcode_t error = list_slices(copying);
+	uint64_t cost_bytes = 0;
+	uint32_t first = 0;
+
+	for (uint32_t i = 0; !error && i < applying->placed_count; i++) {
+		const struct tree_node *node = node_of(applying, &applying->placed[i]);
+
+		if (!is_copied(applying, &applying->placed[i]))
+			continue;
+		applying->report->data_bytes += written_bytes(applying, &applying->placed[i]);
+		cost_bytes += is_large(applying, &applying->placed[i]) ? 0 : node->size_bytes + FILE_COST_BYTES;
+		if (cost_bytes < JOB_BYTES)
+			continue;
+		error = add_job(copying, (struct copy_job){ .first = first, .end = i + 1 });
+		first = i + 1;
+		cost_bytes = 0;
+	}
+	if (!error && cost_bytes)
+		error = add_job(copying, (struct copy_job){ .first = first, .end = (uint32_t)applying->placed_count });
+	return error;
+}
+
+static errcode_t open_workers(struct copying *copying)
+{
+	struct applying *applying = copying->applying;
+	unsigned int count = pool_workers(applying->pool);
+	errcode_t error = 0;
+
+	copying->workers = calloc(count, sizeof(*copying->workers));
+	if (!copying->workers)
+		return ENOMEM;
+	for (unsigned int worker = 0; !error && worker < count; worker++) {
+		copying->workers[worker].writer = run_writer_create(applying_sink(applying));
+		error = content_reader_create(applying->plan->tree, &copying->workers[worker].reader);
+	}
+	return error;
+}
+
+static void close_workers(const struct copying *copying)
+{
+	for (unsigned int worker = 0; copying->workers && worker < pool_workers(copying->applying->pool); worker++) {
+		content_reader_destroy(copying->workers[worker].reader);
+		run_writer_free(&copying->workers[worker].writer);
+	}
+	free(copying->workers);
+}
+
+errcode_t copy_contents(struct applying *applying)
+{
+	struct copying copying = { .applying = applying };
+	errcode_t error = list_jobs(&copying);
+
+	if (!error && copying.job_count)
+		error = open_workers(&copying);
+	if (!error && copying.job_count)
+		error = pool_run(applying->pool, copying.job_count, run_job, &copying, applying->problem);
+	if (!error && copying.job_count)
+		error = contents_check(applying->plan->tree, applying->problem);
+	close_workers(&copying);
+	free(copying.jobs);
+	return error ? problem_set(applying->problem, error, applying->options->image, "cannot copy the files") : 0;
+}

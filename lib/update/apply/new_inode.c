@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "update/apply/new_inode.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "ondisk/directory.h"
+#include "ondisk/inode_store.h"
+#include "tree/details.h"
+#include "tree/file_flags.h"
+#include "update/apply/names.h"
+#include "update/build/xattr_list.h"
+
+static struct inode_time stored_time(const struct applying *applying, struct tree_time time)
+{
+	time = update_time(applying->options, time);
+	return (struct inode_time){ time.seconds, time.nanoseconds };
+}
+
+/* As e2populate does: all of them are mtime, unless they are asked for and known. */
+static void set_times(const struct applying *applying, const struct tree_node *node, struct inode_value *value)
+{
+	const struct tree_detail *detail =
+		applying->options->all_times ? tree_detail(applying->plan->tree, node) : &tree_no_detail;
+	const struct tree_time mtime = { node->mtime_seconds, node->mtime_nanoseconds, true };
+
+	value->mtime = stored_time(applying, mtime);
+	value->atime = stored_time(applying, detail->atime.is_known ? detail->atime : mtime);
+	value->ctime = stored_time(applying, detail->ctime.is_known ? detail->ctime : mtime);
+	value->crtime = stored_time(applying, detail->crtime.is_known ? detail->crtime : mtime);
+}
+
+/* --- Contents ----------------------------------------------------------------------------------------------------- */
+
+static errcode_t write_blocks(struct applying *applying, const uint64_t *numbers, uint32_t count, const uint8_t *blocks)
+{
+	uint32_t block_bytes = applying->format->block_bytes;
+	errcode_t error = 0;
+
+	for (uint32_t i = 0; !error && i < count; i++)
+		error = sink_write(applying_sink(applying), numbers[i], 1, blocks + (size_t)i * block_bytes);
+	return error;
+}
+
+static errcode_t write_map(struct applying *applying, uint32_t ino, const struct extent_list *extents,
+                           const uint64_t *map_blocks, uint32_t count, struct inode_value *value)
+{
+	SCOPE_FREE uint8_t *blocks = calloc(count + 1ul, applying->format->block_bytes);
+	errcode_t error = blocks ? file_map_build(applying->format, ino, value->generation, extents->extents,
+	                                          extents->count, map_blocks, value->root, blocks) :
+	                           ENOMEM;
+
+	if (applying->format->extents)
+		value->flags |= EXT4_EXTENTS_FL;
+	return error ? error : write_blocks(applying, map_blocks, count, blocks);
+}
+
+/* The content of a directory or symlink, which is one block. */
+static errcode_t write_one_block(struct applying *applying, const struct placed_inode *placed, uint32_t directory)
+{
+	const struct tree_node *node = &applying->plan->tree->nodes[placed->node];
+	const struct directory_source source = { .count = 0 };
+	SCOPE_FREE uint8_t *bytes = calloc(1, applying->format->block_bytes);
+	errcode_t error = bytes ? 0 : ENOMEM;
+
+	if (!error && S_ISDIR(node->mode))
+		error = directory_build(applying->format, &source, NULL, 1, placed->ino, directory, placed->generation,
+		                        bytes);
+	else if (!error)
+		memcpy(bytes, node->target, node->size_bytes);
+	return error ? error : sink_write(applying_sink(applying), placed->extents.extents[0].physical, 1, bytes);
+}
+
+static errcode_t set_inline(struct applying *applying, const struct placed_inode *placed, uint32_t directory,
+                            struct inode_value *value)
+{
+	const struct directory_source source = { .count = 0 };
+	errcode_t error = 0;
+
+	if (S_ISDIR(value->mode))
+		error = directory_build_inline(applying->format, &source, directory, placed->inline_data,
+		                               placed->inline_bytes);
+	if (error)
+		return error;
+	value->flags |= EXT4_INLINE_DATA_FL;
+	value->size_bytes = placed->inline_bytes;
+	inline_data_encode(applying->format, placed->inline_data, placed->inline_bytes, value->root,
+	                   placed->xattr_area);
+	return 0;
+}
+
+static errcode_t set_contents(struct applying *applying, const struct placed_inode *placed, uint32_t directory,
+                              struct inode_value *value)
+{
+	const struct tree_node *node = &applying->plan->tree->nodes[placed->node];
+	errcode_t error = 0;
+
+	if (placed->inline_data)
+		return set_inline(applying, placed, directory, value);
+	switch (node->mode & S_IFMT) {
+	case S_IFREG:
+		value->size_bytes = node->size_bytes;
+		break;
+	case S_IFDIR:
+		value->size_bytes = applying->format->block_bytes;
+		error = write_one_block(applying, placed, directory);
+		break;
+	case S_IFLNK:
+		value->size_bytes = node->size_bytes;
+		if (node->size_bytes <= INODE_FAST_SYMLINK_BYTES) {
+			memcpy(value->root, node->target, node->size_bytes);
+			return 0;
+		}
+		error = write_one_block(applying, placed, directory);
+		break;
+	case S_IFCHR:
+	case S_IFBLK:
+		inode_root_device(node->device.major, node->device.minor, value->root);
+		return 0;
+	default:
+		return 0;
+	}
+	return error ? error :
+	               write_map(applying, placed->ino, &placed->extents, placed->map_blocks, placed->map_block_count,
+	                         value);
+}
+
+/* --- Extended attributes ------------------------------------------------------------------------------------------ */
+
+static errcode_t write_value(struct applying *applying, const struct placed_value *value)
+{
+	SCOPE_FREE uint8_t *raw = calloc(1, applying->format->inode_bytes);
+	uint64_t blocks = (value->bytes + applying->format->block_bytes - 1) >> applying->format->block_bits;
+	SCOPE_FREE uint8_t *bytes = calloc(blocks, applying->format->block_bytes);
+	struct inode_value inode = {
+		.mode = S_IFREG | 0600,
+		.links = 1,
+		.size_bytes = value->bytes,
+		.flags = EXT4_EA_INODE_FL,
+		/* Such an inode has no times: they hold its hash, and how many name it. */
+		.atime.seconds = (int32_t)value->hash,
+		.version = 1,
+		.blocks = value->clusters << applying->format->cluster_bits,
+	};
+	errcode_t error = raw && bytes ? 0 : ENOMEM;
+
+	if (error)
+		return error;
+	memcpy(bytes, value->data, value->bytes);
+	for (size_t i = 0; !error && i < value->extents.count; i++)
+		error = sink_write(applying_sink(applying), value->extents.extents[i].physical,
+		                   value->extents.extents[i].count,
+		                   bytes + ((size_t)value->extents.extents[i].logical << applying->format->block_bits));
+	if (!error)
+		error = write_map(applying, value->ino, &value->extents, value->map_blocks, value->map_block_count,
+		                  &inode);
+	if (!error)
+		error = inode_encode(applying->format, value->ino, &inode, NULL, raw);
+	return error ? error : inode_store_write(applying_access(applying), value->ino, raw);
+}
+
+static errcode_t write_xattrs(struct applying *applying, const struct placed_inode *placed)
+{
+	const struct tree_node *node = &applying->plan->tree->nodes[placed->node];
+	SCOPE_FREE uint8_t *bytes = NULL;
+	struct xattr_list list;
+	errcode_t error = 0;
+
+	for (uint32_t i = 0; !error && i < placed->value_count; i++)
+		error = write_value(applying, &placed->values[i]);
+	if (error || !placed->xattr_block)
+		return error;
+	error = xattr_list_make(applying->plan->tree, node->xattrs, applying->format, &list);
+	if (error)
+		return error;
+	list.layout = placed->layout;
+	for (uint32_t i = 0; i < placed->value_count; i++) {
+		list.list[placed->values[i].of].value_ino = placed->values[i].ino;
+		list.list[placed->values[i].of].value_hash = placed->values[i].hash;
+	}
+	bytes = malloc(applying->format->block_bytes);
+	error = bytes ? xattr_encode_block(applying->format, list.list, list.count, &list.layout, placed->xattr_block,
+	                                   1, bytes) :
+	                ENOMEM;
+	return error ? error : sink_write(applying_sink(applying), placed->xattr_block, 1, bytes);
+}
+
+/* --- Inodes ------------------------------------------------------------------------------------------------------- */
+
+static errcode_t charge(struct applying *applying, const struct inode_value *value, int64_t inodes, int64_t blocks)
+{
+	return applying->filesystem->release.changes ?
+	               quota_changes_charge(&applying->filesystem->quota, applying->format, value, inodes, blocks) :
+	               0;
+}
+
+/* The superblock says which features files use, as it does when the kernel first uses them. */
+static void note_features(const struct applying *applying, const struct tree_node *node)
+{
+	update_filesystem_note(applying->filesystem, node->xattrs != TREE_NO_XATTRS,
+	                       S_ISREG(node->mode) && node->size_bytes > INT32_MAX);
+}
+
+/* From the directory: its project if it hands that down, and that names are compared without case. */
+static errcode_t inherit(struct applying *applying, uint32_t directory, struct inode_value *value)
+{
+	struct inode_decoded parent;
+	errcode_t error = names_inode(applying, directory, &parent);
+
+	if (error)
+		return error;
+	if (parent.value.flags & EXT4_PROJINHERIT_FL && applying->format->project) {
+		value->project = value->project ? value->project : parent.value.project;
+		if (S_ISDIR(value->mode))
+			value->flags |= EXT4_PROJINHERIT_FL;
+	}
+	if (S_ISDIR(value->mode) && applying->format->encoding)
+		value->flags |= parent.value.flags & EXT4_CASEFOLD_FL;
+	return 0;
+}
+
+static void describe(const struct applying *applying, const struct tree_node *node, uint32_t flags,
+                     struct inode_value *value)
+{
+	*value = (struct inode_value){
+		.mode = node->mode,
+		.uid = node->uid,
+		.gid = node->gid,
+		.project = applying->format->project ? tree_detail(applying->plan->tree, node)->project : 0,
+		.flags = flags & FILE_FLAGS_KEPT & file_flags_of_type(node->mode),
+	};
+	if (S_ISDIR(node->mode) && applying->format->project)
+		value->flags |= flags & FILE_FLAGS_OF_PROJECT;
+	if (S_ISDIR(node->mode) && applying->format->encoding && node->is_casefolded)
+		value->flags |= EXT4_CASEFOLD_FL;
+	set_times(applying, node, value);
+}
+
+static errcode_t write_inode(struct applying *applying, const struct placed_inode *placed, uint32_t directory,
+                             struct inode_value *value)
+{
+	const struct tree_node *node = &applying->plan->tree->nodes[placed->node];
+	SCOPE_FREE uint8_t *raw = calloc(1, applying->format->inode_bytes);
+	errcode_t error = raw ? set_contents(applying, placed, directory, value) : ENOMEM;
+
+	if (!error)
+		error = write_xattrs(applying, placed);
+	value->xattr_block = placed->xattr_block;
+	value->blocks = placed->clusters << applying->format->cluster_bits;
+	if (!error)
+		error = charge(applying, value, 1 + (int64_t)placed->value_count, (int64_t)value->blocks);
+	if (!error)
+		error = inode_encode(applying->format, placed->ino, value, placed->xattr_area, raw);
+	if (!error)
+		error = inode_store_write(applying_access(applying), placed->ino, raw);
+	note_features(applying, node);
+	return error;
+}
+
+errcode_t new_inode_write(struct applying *applying, const struct placed_inode *placed, uint32_t directory)
+{
+	const struct tree_node *node = &applying->plan->tree->nodes[placed->node];
+	struct inode_value value;
+
+	describe(applying, node, placed->flags, &value);
+	value.links = S_ISDIR(node->mode) ? 2 : 1;
+	value.generation = placed->generation;
+	errcode_t error = inherit(applying, directory, &value);
+
+	return error ? error : write_inode(applying, placed, directory, &value);
+}
+
+errcode_t new_inode_replace(struct applying *applying, const struct placed_inode *placed)
+{
+	const struct tree_node *node = &applying->plan->tree->nodes[placed->node];
+	SCOPE_FREE uint8_t *raw = malloc(applying->format->inode_bytes);
+	struct inode_decoded before;
+	struct inode_value value;
+	errcode_t error = raw ? inode_store_read(applying_access(applying), placed->ino, raw, &before) : ENOMEM;
+
+	if (!error)
+		error = inode_release_contents(&applying->filesystem->release, placed->ino);
+	if (error)
+		return error;
+	describe(applying, node, placed->flags, &value);
+	value.links = before.value.links;
+	value.generation = placed->generation;
+	value.crtime = before.has_crtime ? before.value.crtime : value.crtime;
+	if (!value.project)
+		value.project = before.value.project;
+	return write_inode(applying, placed, 0, &value);
+}
+
+/* All but what the inode's contents decide. */
+static void change_attributes(const struct applying *applying, const struct tree_node *node, struct inode_value *value)
+{
+	uint32_t kept = FILE_FLAGS_KEPT & file_flags_of_type(node->mode);
+	struct inode_value wanted;
+
+	describe(applying, node, node->has_flags ? node->flags : value->flags, &wanted);
+	value->mode = wanted.mode;
+	value->uid = wanted.uid;
+	value->gid = wanted.gid;
+	value->mtime = wanted.mtime;
+	value->ctime = wanted.ctime;
+	value->flags = (value->flags & ~kept) | (wanted.flags & kept);
+	if (wanted.project)
+		value->project = wanted.project;
+}
+
+/* The inode's data stay in it, beside the new xattrs. */
+static errcode_t keep_inline(const struct applying *applying, const uint8_t *raw, uint8_t *area,
+                             struct inode_value *value)
+{
+	SCOPE_FREE uint8_t *data = malloc(INODE_ROOT_BYTES + (size_t)applying->format->inode_bytes);
+	struct inode_view view;
+	size_t rest;
+
+	if (!data)
+		return ENOMEM;
+	inode_view_read(raw, &view);
+	const uint8_t *more = inode_view_inline_rest(applying->format, raw, &rest);
+
+	if (!more || INODE_ROOT_BYTES + rest > inline_data_room(applying->format, area))
+		return more ? ENOSPC : EUCLEAN;
+	memcpy(data, view.root, INODE_ROOT_BYTES);
+	memcpy(data + INODE_ROOT_BYTES, more, rest);
+	inline_data_encode(applying->format, data, INODE_ROOT_BYTES + (uint32_t)rest, value->root, area);
+	return 0;
+}
+
+/* The inode without its xattrs, which have been released. */
+static errcode_t write_changed(struct applying *applying, const struct placed_inode *placed, const uint8_t *raw,
+                               struct inode_value *value)
+{
+	SCOPE_FREE uint8_t *bytes = calloc(1, applying->format->inode_bytes);
+	errcode_t error = bytes ? write_xattrs(applying, placed) : ENOMEM;
+
+	if (!error && value->flags & EXT4_INLINE_DATA_FL)
+		error = keep_inline(applying, raw, placed->xattr_area, value);
+	value->xattr_block = placed->xattr_block;
+	value->blocks += placed->clusters << applying->format->cluster_bits;
+	if (!error)
+		error = charge(applying, value, 1 + (int64_t)placed->value_count, (int64_t)value->blocks);
+	if (!error)
+		error = inode_encode(applying->format, placed->ino, value, placed->xattr_area, bytes);
+	return error ? error : inode_store_write(applying_access(applying), placed->ino, bytes);
+}
+
+static errcode_t change_xattrs(struct applying *applying, const struct placed_inode *placed)
+{
+	const struct tree_node *node = &applying->plan->tree->nodes[placed->node];
+	SCOPE_FREE uint8_t *raw = malloc(applying->format->inode_bytes);
+	struct inode_decoded inode;
+	errcode_t error = raw ? 0 : ENOMEM;
+
+	if (!error && S_ISDIR(node->mode))
+		error = names_settle(applying, placed->ino);
+	if (!error)
+		error = inode_release_xattrs(&applying->filesystem->release, placed->ino);
+	if (!error)
+		error = inode_store_read(applying_access(applying), placed->ino, raw, &inode);
+	if (error)
+		return error;
+	change_attributes(applying, node, &inode.value);
+	note_features(applying, node);
+	return write_changed(applying, placed, raw, &inode.value);
+}
+
+errcode_t new_inode_change(struct applying *applying, const struct update_action *action,
+                           const struct placed_inode *placed)
+{
+	const struct tree_node *node = &applying->plan->tree->nodes[action->node];
+	SCOPE_FREE uint8_t *raw = malloc(applying->format->inode_bytes);
+	struct inode_decoded inode;
+
+	if (placed)
+		return change_xattrs(applying, placed);
+	errcode_t error = raw ? inode_store_read(applying_access(applying), action->ino, raw, &inode) : ENOMEM;
+
+	if (!error)
+		error = charge(applying, &inode.value, -1, -(int64_t)inode.value.blocks);
+	if (error)
+		return error;
+	change_attributes(applying, node, &inode.value);
+	error = charge(applying, &inode.value, 1, (int64_t)inode.value.blocks);
+	return error ? error : inode_store_change(applying_access(applying), action->ino, &inode);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The first stage of a batch: what each action takes of the filesystem. Main thread. */
+#pragma once
+
+#include "update/apply/applying.h"
+
+/*
+ * Takes the inode number and the blocks of an action, if it needs any. EXT2MB_ET_NO_SPACE, ENOSPC (no inode): what it
+ * has taken has been given back, and may be had again after the next commit. ENOMEM, E2BIG and others of xattrs.
+ */
+MUST_CHECK errcode_t place_action(struct applying *applying, const struct update_action *action);
+
+/* Takes `count` single clusters. */
+MUST_CHECK errcode_t place_clusters(struct update_filesystem *filesystem, uint64_t goal, uint64_t *blocks,
+                                    uint32_t count);
+
+void placed_inode_free(struct placed_inode *placed);

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "update/carry_out.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "update/apply/apply.h"
+#include "update/target/filesystem.h"
+#include "update/target/need.h"
+#include "update/target/working_copy.h"
+
+/* Each growth is looked at: how much of it bitmaps and inode tables take is resize2fs's matter. */
+#define MOST_GROWTHS 6
+/* A last group with less room than this beside its metadata is not made. */
+#define LEAST_GROUP_BLOCKS 128u
+
+struct carrying {
+	struct update_options options; /* the user's, and what follows from the image */
+	struct update_plan *plan;
+	struct update_target *target;
+	struct update_need need;
+	struct pool *pool;
+	struct update_report *report;
+	struct problem *problem;
+};
+
+static void read_counts(const struct update_filesystem *filesystem, struct update_report *report)
+{
+	struct ext2mb_transaction_info info = { .struct_bytes = sizeof(info) };
+
+	if (!filesystem->fs || ext2mb_transaction_read_info(filesystem->fs, &info))
+		return;
+	report->commits = info.commits;
+	report->logged_blocks = info.logged_blocks;
+	report->direct_blocks = info.direct_blocks;
+}
+
+static errcode_t change(const struct carrying *carrying, const char *path)
+{
+	const struct update_options *options = &carrying->options;
+	struct update_filesystem filesystem;
+	errcode_t error = update_filesystem_open(options, path, &filesystem, carrying->problem);
+
+	if (!error)
+		error = apply_plan(options, carrying->plan, &filesystem, carrying->pool, carrying->report,
+		                   carrying->problem);
+	read_counts(&filesystem, carrying->report);
+	errcode_t close_error = update_filesystem_close(&filesystem, error);
+
+	error = error ? error : close_error;
+	return error ? problem_set(carrying->problem, error, options->image, "cannot update") : 0;
+}
+
+/* --- Growing ------------------------------------------------------------------------------------------------------ */
+
+static uint64_t free_inodes(const struct volume *volume)
+{
+	uint64_t count = 0;
+
+	for (uint32_t group = 0; group < volume->geometry.groups; group++)
+		count += volume->group[group].free_inodes;
+	return count;
+}
+
+static uint64_t kept_blocks(const struct update_options *options, const struct volume *volume)
+{
+	uint64_t blocks = (options->free_bytes + volume->format.block_bytes - 1) >> volume->format.block_bits;
+	uint64_t of_all = (volume->geometry.end_block * options->free_percent + 99) / 100;
+	uint64_t kept = blocks > of_all ? blocks : of_all;
+
+	return kept ? kept + volume->reserved_blocks : 0;
+}
+
+static struct update_lack find_lack(const struct carrying *carrying, const struct volume *volume)
+{
+	return update_need_lack(&carrying->need, volume->free_blocks, free_inodes(volume),
+	                        kept_blocks(&carrying->options, volume), carrying->options.is_atomic);
+}
+
+static bool is_lacking(struct update_lack lack)
+{
+	return lack.blocks || lack.inodes;
+}
+
+/* The size with which the lack should be gone. */
+static uint64_t larger_size(const struct volume *volume, struct update_lack lack)
+{
+	const struct geometry *geometry = &volume->geometry;
+	uint64_t each = (uint64_t)geometry->clusters_per_group << geometry->cluster_bits;
+	uint64_t overhead = volume->inode_table_blocks + 4u;
+	uint64_t blocks = geometry->end_block + lack.blocks + (lack.blocks >> 6) + 16;
+	uint64_t groups = (blocks - geometry->first_block + each - 1) / each;
+	uint64_t wanted =
+		geometry->groups + (lack.inodes + geometry->inodes_per_group - 1) / geometry->inodes_per_group;
+
+	if (wanted > groups) {
+		groups = wanted;
+		blocks = geometry->first_block + (groups - 1) * each + LEAST_GROUP_BLOCKS;
+	}
+	return blocks + (groups - geometry->groups) * overhead;
+}
+
+/* resize2fs makes nothing larger that needs recovery. */
+static errcode_t replay(const struct carrying *carrying, const struct working_copy *copy)
+{
+	struct update_filesystem filesystem;
+
+	if (!carrying->target->volume.needs_recovery)
+		return 0;
+	errcode_t error = update_filesystem_open(&carrying->options, copy->path, &filesystem, carrying->problem);
+	errcode_t close_error = update_filesystem_close(&filesystem, error);
+
+	return error ? error : close_error;
+}
+
+static errcode_t grow(const struct carrying *carrying, const struct working_copy *copy, struct update_lack lack)
+{
+	int64_t now = update_filesystem_time(&carrying->options, &carrying->target->volume.superblock);
+	uint64_t before = carrying->target->volume.geometry.end_block;
+	errcode_t error = replay(carrying, copy);
+
+	for (int tries = 0; !error && is_lacking(lack) && tries < MOST_GROWTHS; tries++) {
+		struct volume volume;
+
+		error = volume_open(copy->path, 0, &volume, carrying->problem);
+		if (error)
+			return error;
+		uint64_t blocks = larger_size(&volume, lack);
+
+		volume_close(&volume);
+		error = working_copy_grow(&carrying->options, copy, blocks, now, carrying->problem);
+		if (!error)
+			error = volume_open(copy->path, 0, &volume, carrying->problem);
+		if (error)
+			return error;
+		lack = find_lack(carrying, &volume);
+		carrying->report->grown_bytes = (volume.geometry.end_block - before) << volume.format.block_bits;
+		volume_close(&volume);
+	}
+	return error;
+}
+
+/* --- Where it is done --------------------------------------------------------------------------------------------- */
+
+static errcode_t change_copy(struct carrying *carrying, struct update_lack lack)
+{
+	struct working_copy copy = { 0 };
+
+	carrying->options.makes_new_file = true;
+	/* The rename is what makes it so. */
+	carrying->options.is_atomic = false;
+	errcode_t error = working_copy_make(&carrying->options, &copy, carrying->problem);
+
+	if (!error)
+		error = grow(carrying, &copy, lack);
+	if (!error)
+		error = change(carrying, copy.path);
+	/* Nothing else may have it open when it is replaced. */
+	target_close(carrying->target);
+	if (!error)
+		error = working_copy_finish(&copy, carrying->problem);
+	working_copy_close(&copy);
+	return error;
+}
+
+static errcode_t refuse_growth(const struct carrying *carrying, struct update_lack lack)
+{
+	const struct volume *volume = &carrying->target->volume;
+
+	return problem_set_reason(carrying->problem, ENOSPC, carrying->options.image, "cannot update",
+	                          "it lacks %" PRIu64 " blocks of %u bytes and %" PRIu64
+	                          " inodes: make it larger first "
+	                          "(resize2fs -z UNDO-FILE %s)",
+	                          lack.blocks, volume->format.block_bytes, lack.inodes, carrying->options.image);
+}
+
+static errcode_t choose_place(struct carrying *carrying)
+{
+	const struct update_target *target = carrying->target;
+	struct update_lack lack = find_lack(carrying, &target->volume);
+	/* In a copy space that is freed can be used again, whatever the user wants to be atomic. */
+	bool has_copy = carrying->options.makes_new_file || !target->has_journal || is_lacking(lack);
+
+	if (!has_copy)
+		return change(carrying, carrying->options.image);
+	if (target->is_device && is_lacking(lack))
+		return refuse_growth(carrying, lack);
+	if (target->is_device)
+		return problem_set_reason(carrying->problem, EXT2MB_ET_NO_JOURNAL, carrying->options.image,
+		                          "cannot update",
+		                          "without a journal a crash would leave a part of the changes: give it one "
+		                          "(tune2fs -j)");
+	carrying->options.is_atomic = false;
+	lack = find_lack(carrying, &target->volume);
+	return change_copy(carrying, lack);
+}
+
+errcode_t carry_out(const struct update_options *options, struct update_plan *plan, struct update_target *target,
+                    struct pool *pool, struct update_report *report, struct problem *problem)
+{
+	struct carrying carrying = {
+		.options = *options,
+		.plan = plan,
+		.target = target,
+		.pool = pool,
+		.report = report,
+		.problem = problem,
+	};
+	errcode_t error = update_need_count(plan, &target->volume, &carrying.need);
+
+	if (error)
+		return problem_set(problem, error, options->image, "cannot update");
+	return choose_place(&carrying);
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "allocator/core/bits.h"
+#include "support/bisect.h"
+#include "support/run/interrupt.h"
+#include "support/vector.h"
+#include "update/compare/comparison.h"
+#include "update/compare/linked_files.h"
+#include "update/compare/sameness.h"
+
+/* A further name of a file. */
+struct further_name {
+	uint32_t first, node;
+};
+
+struct deciding {
+	struct comparison *comparison;
+	struct sameness_judge judge;
+	struct further_name *further; /* sorted by both */
+	size_t further_count, further_capacity;
+};
+
+static errcode_t add_action(struct comparison *comparison, enum update_verb verb, uint32_t node, bool was_directory)
+{
+	return update_plan_add(comparison->plan, &(const struct update_action){
+							 .verb = verb,
+							 .was_directory = was_directory,
+							 .node = node,
+							 .ino = comparison->found[node],
+						 });
+}
+
+/* Has to be done before a name can lead to something else: what has it may be a directory. */
+static errcode_t empty_name(struct comparison *comparison, uint32_t node, bool *was_directory)
+{
+	uint32_t ino = comparison->found[node];
+	struct volume_inode inode;
+	errcode_t error = ino ? comparison_read_inode(comparison, node, ino, &inode) : 0;
+
+	*was_directory = !error && ino && S_ISDIR(inode.view.mode);
+	return *was_directory ? comparison_remove_below(comparison, node) : error;
+}
+
+/* The last name of a file would go before it gets another one. */
+static errcode_t refuse_linked(const struct comparison *comparison, const char *path)
+{
+	return problem_set_reason(
+		comparison->problem, EOPNOTSUPP, path, "cannot update",
+		"a source links to what has this name in the image, and takes the name away: make two "
+		"updates of it");
+}
+
+static bool is_linked(const struct comparison *comparison, uint32_t ino)
+{
+	return comparison->linked && ino && bits_test(comparison->linked, ino);
+}
+
+static errcode_t name_file(struct comparison *comparison, enum update_verb verb, uint32_t node)
+{
+	bool was_directory;
+
+	if (is_linked(comparison, comparison->found[node])) {
+		SCOPE_FREE char *path = update_node_path(comparison->plan, node);
+
+		return refuse_linked(comparison, path);
+	}
+	errcode_t error = empty_name(comparison, node, &was_directory);
+
+	return error ? error : add_action(comparison, verb, node, was_directory);
+}
+
+/* --- Files with their names --------------------------------------------------------------------------------------- */
+
+/* The further names of a file: a run of deciding->further. */
+static const struct further_name *further_names(const struct deciding *deciding, uint32_t first, size_t *count)
+{
+	const struct further_name *all = deciding->further;
+	size_t start = BISECT(deciding->further_count, index, all[index].first >= first), end = start;
+
+	while (end < deciding->further_count && all[end].first == first)
+		end++;
+	*count = end - start;
+	return all + start;
+}
+
+/* An inode of the image that may stay the file's: the first one that one of its names leads to. */
+static errcode_t choose_inode(const struct deciding *deciding, uint32_t node, const struct further_name *further,
+                              size_t count, struct volume_inode *chosen, uint32_t *names)
+{
+	struct comparison *comparison = deciding->comparison;
+	errcode_t error = 0;
+
+	*names = 0;
+	for (size_t i = 0; !error && !*names && i <= count; i++) {
+		uint32_t ino = comparison->found[i ? further[i - 1].node : node];
+
+		if (!ino || bits_test(comparison->claimed, ino))
+			continue;
+		error = comparison_read_inode(comparison, node, ino, chosen);
+		*names = !error && !S_ISDIR(chosen->view.mode);
+	}
+	if (error || !*names)
+		return error;
+	*names = 0;
+	for (size_t i = 0; i <= count; i++)
+		*names += comparison->found[i ? further[i - 1].node : node] == chosen->ino;
+	return 0;
+}
+
+/* What is to be done with that inode; UPDATE_CREATE: it does not stay, UPDATE_LINK: nothing. */
+static errcode_t choose_verb(struct deciding *deciding, uint32_t node, const struct volume_inode *inode, uint32_t names,
+                             struct update_action *action)
+{
+	struct comparison *comparison = deciding->comparison;
+	bool has_same_bytes = comparison->has_same_bytes && bits_test(comparison->has_same_bytes, node) &&
+	                      comparison->found[node] == inode->ino;
+	enum sameness sameness;
+	errcode_t error = sameness_judge(&deciding->judge, node, inode, has_same_bytes, &sameness);
+
+	if (!error)
+		error = comparison_check(comparison, node);
+	if (error)
+		return error;
+	action->changes_xattrs = sameness == SAME_BUT_XATTRS;
+	if (sameness == SAME)
+		action->verb = UPDATE_LINK;
+	/* Another name of the file keeps what it has; and names of the file say its type. */
+	else if (inode->view.links != names || (inode->view.mode ^ comparison->plan->tree->nodes[node].mode) & S_IFMT)
+		action->verb = UPDATE_CREATE;
+	else
+		action->verb = sameness == SAME_NOTHING ? UPDATE_REPLACE : UPDATE_METADATA;
+	return 0;
+}
+
+/* A file of the image, which gets this name, too. */
+static errcode_t decide_linked(const struct deciding *deciding, uint32_t node, uint32_t ino)
+{
+	struct comparison *comparison = deciding->comparison;
+
+	comparison->plan->inos[node] = ino;
+	if (comparison->found[node] != ino)
+		return name_file(comparison, UPDATE_LINK, node);
+	comparison->plan->unchanged++;
+	return 0;
+}
+
+static errcode_t decide_file(struct deciding *deciding, uint32_t node)
+{
+	struct comparison *comparison = deciding->comparison;
+	struct update_plan *plan = comparison->plan;
+
+	if (linked_inode(plan->tree, node))
+		return decide_linked(deciding, node, linked_inode(plan->tree, node));
+	struct update_action action = { .verb = UPDATE_CREATE, .node = node };
+	struct volume_inode inode = { 0 };
+	uint32_t names = 0;
+	size_t count = 0;
+	const struct further_name *further =
+		plan->tree->nodes[node].links > 1 ? further_names(deciding, node, &count) : NULL;
+	errcode_t error = choose_inode(deciding, node, further, count, &inode, &names);
+
+	if (!error && names)
+		error = choose_verb(deciding, node, &inode, names, &action);
+	if (error)
+		return error;
+	if (action.verb == UPDATE_CREATE)
+		return name_file(comparison, UPDATE_CREATE, node);
+	bits_set(comparison->claimed, inode.ino);
+	plan->inos[node] = inode.ino;
+	action.ino = inode.ino;
+	if (action.verb != UPDATE_LINK)
+		error = update_plan_add(plan, &action);
+	if (!error && comparison->found[node] != inode.ino)
+		return name_file(comparison, UPDATE_LINK, node);
+	plan->unchanged += action.verb == UPDATE_LINK;
+	return error;
+}
+
+/* Its first name has been decided on. */
+static errcode_t decide_further(const struct deciding *deciding, uint32_t node)
+{
+	struct comparison *comparison = deciding->comparison;
+	uint32_t ino = comparison->plan->inos[comparison->plan->tree->nodes[node].link_to];
+
+	if (!ino || comparison->found[node] != ino)
+		return name_file(comparison, UPDATE_LINK, node);
+	comparison->plan->unchanged++;
+	return 0;
+}
+
+static errcode_t decide_directory(struct deciding *deciding, uint32_t number)
+{
+	struct comparison *comparison = deciding->comparison;
+	const struct tree_node *node = &comparison->plan->tree->nodes[number];
+	struct volume_inode inode;
+	enum sameness sameness = SAME;
+
+	if (!comparison->plan->inos[number])
+		return update_plan_add(comparison->plan,
+		                       &(const struct update_action){ .verb = UPDATE_CREATE,
+		                                                      .node = number,
+		                                                      .ino = comparison->found[number],
+		                                                      .parent = comparison->base_parent,
+		                                                      .name = number ? NULL : comparison->base_name,
+		                                                      .name_bytes = comparison->base_name_bytes });
+	errcode_t error = comparison_read_inode(comparison, number, comparison->found[number], &inode);
+
+	if (!error && !node->is_implied)
+		error = sameness_judge(&deciding->judge, number, &inode, true, &sameness);
+	if (!error)
+		error = comparison_check(comparison, number);
+	if (error)
+		return error;
+	comparison->plan->unchanged += sameness == SAME;
+	return sameness == SAME ?
+	               0 :
+	               update_plan_add(comparison->plan,
+	                               &(const struct update_action){ .verb = UPDATE_METADATA,
+	                                                              .changes_xattrs = sameness == SAME_BUT_XATTRS,
+	                                                              .node = number,
+	                                                              .ino = inode.ino });
+}
+
+static errcode_t decide_node(struct deciding *deciding, uint32_t number)
+{
+	const struct tree *tree = deciding->comparison->plan->tree;
+
+	if (tree_node_is_whiteout(&tree->nodes[number]))
+		return 0;
+	if (S_ISDIR(tree->nodes[number].mode))
+		return decide_directory(deciding, number);
+	return tree_node_is_link(tree, number) ? decide_further(deciding, number) : decide_file(deciding, number);
+}
+
+static int compare_further(const void *one, const void *other)
+{
+	const struct further_name *left = one, *right = other;
+
+	if (left->first != right->first)
+		return left->first < right->first ? -1 : 1;
+	return left->node < right->node ? -1 : left->node > right->node;
+}
+
+static errcode_t list_further(struct deciding *deciding)
+{
+	const struct tree *tree = deciding->comparison->plan->tree;
+	errcode_t error = 0;
+
+	for (uint32_t node = 0; !error && node < tree->node_count; node++) {
+		if (!tree_node_is_link(tree, node))
+			continue;
+		error = vector_reserve(&deciding->further, &deciding->further_capacity, deciding->further_count + 1,
+		                       sizeof(*deciding->further));
+		if (!error)
+			deciding->further[deciding->further_count++] =
+				(struct further_name){ tree->nodes[node].link_to, node };
+	}
+	if (!error && deciding->further_count)
+		qsort(deciding->further, deciding->further_count, sizeof(*deciding->further), compare_further);
+	return error;
+}
+
+/* What has a further name in the tree is nobody's else. */
+static errcode_t claim_linked(struct comparison *comparison)
+{
+	const struct tree *tree = comparison->plan->tree;
+
+	for (uint32_t node = 0; tree->details && node < tree->node_count; node++) {
+		uint32_t ino = linked_inode(tree, node);
+
+		if (!ino)
+			continue;
+		if (!comparison->linked)
+			comparison->linked = calloc(bits_words(comparison->volume->inodes + UINT64_C(1)),
+			                            sizeof(*comparison->linked));
+		if (!comparison->linked)
+			return ENOMEM;
+		bits_set(comparison->linked, ino);
+		bits_set(comparison->claimed, ino);
+	}
+	return 0;
+}
+
+static errcode_t check_removals(const struct comparison *comparison)
+{
+	for (size_t i = 0; comparison->linked && i < comparison->removal_count; i++)
+		if (is_linked(comparison, comparison->removals[i].ino))
+			return refuse_linked(comparison, comparison->removals[i].path);
+	return 0;
+}
+
+errcode_t comparison_decide(struct comparison *comparison)
+{
+	const struct tree *tree = comparison->plan->tree;
+	struct deciding deciding = {
+		.comparison = comparison,
+		.judge = { .tree = tree,
+		           .volume = comparison->volume,
+		           .options = comparison->options,
+		           .walker = &comparison->walker.map },
+	};
+	errcode_t error = list_further(&deciding);
+
+	if (!error)
+		error = claim_linked(comparison);
+	for (uint32_t node = 0; !error && node < tree->node_count; node++)
+		error = node % 1024 == 0 && interrupt_pending() ? EINTR : decide_node(&deciding, node);
+	if (!error)
+		error = check_removals(comparison);
+	sameness_end(&deciding.judge);
+	free(deciding.further);
+	return error;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <ext2fs/ext2fs.h>
+
+#include "ondisk/directory.h"
+#include "support/bisect.h"
+#include "support/run/interrupt.h"
+#include "support/vector.h"
+#include "update/compare/comparison.h"
+
+/* A name of the tree, by the hash of its folded form. */
+struct folded_name {
+	uint32_t hash, minor;
+	uint32_t node;
+};
+
+/* A name of the image that the tree does not have. */
+struct other_name {
+	const char *name; /* in the plan's memory */
+	uint8_t name_bytes;
+	uint32_t ino;
+};
+
+/* A directory of the image whose names are looked up in the tree. */
+struct finding {
+	struct comparison *comparison;
+	uint32_t node;
+	bool lists_others;          /* they are to be removed */
+	struct folded_name *folded; /* sorted by hash; NULL: the directory heeds case */
+	uint32_t folded_count;
+	struct other_name *others;
+	size_t other_count, other_capacity;
+	errcode_t error;
+};
+
+static int compare_folded(const void *one, const void *other)
+{
+	const struct folded_name *left = one, *right = other;
+
+	if (left->hash != right->hash)
+		return left->hash < right->hash ? -1 : 1;
+	return left->minor < right->minor ? -1 : left->minor > right->minor;
+}
+
+/* Names that are not valid in the encoding are compared by their bytes alone. */
+static errcode_t fold_names(struct finding *finding)
+{
+	const struct comparison *comparison = finding->comparison;
+	const struct tree_node *directory = &comparison->plan->tree->nodes[finding->node];
+
+	finding->folded = malloc((directory->child_count + 1ul) * sizeof(*finding->folded));
+	if (!finding->folded)
+		return ENOMEM;
+	for (uint32_t i = 0; i < directory->child_count; i++) {
+		uint32_t node = directory->first_child + i;
+		const struct tree_node *child = &comparison->plan->tree->nodes[node];
+		const struct directory_name name = { child->name, child->name_bytes };
+		struct folded_name *folded = &finding->folded[finding->folded_count];
+
+		folded->node = node;
+		if (!directory_hash(&comparison->volume->format, &name, true, &folded->hash, &folded->minor))
+			finding->folded_count++;
+	}
+	qsort(finding->folded, finding->folded_count, sizeof(*finding->folded), compare_folded);
+	return 0;
+}
+
+/* The node whose name differs from the entry's by case alone; TREE_ROOT: none. */
+static uint32_t find_folded(const struct finding *finding, const struct directory_entry *entry)
+{
+	const struct comparison *comparison = finding->comparison;
+	const struct directory_name name = { entry->name, entry->name_bytes };
+	const struct folded_name *folded = finding->folded;
+	struct folded_name wanted = { 0 };
+
+	if (directory_hash(&comparison->volume->format, &name, true, &wanted.hash, &wanted.minor))
+		return TREE_ROOT;
+	size_t at = BISECT(finding->folded_count, index, compare_folded(&folded[index], &wanted) >= 0);
+
+	for (; at < finding->folded_count && !compare_folded(&folded[at], &wanted); at++) {
+		const struct tree_node *child = &comparison->plan->tree->nodes[folded[at].node];
+
+		if (!ext2fs_casefold_cmp(comparison->volume->format.encoding, (const unsigned char *)child->name,
+		                         child->name_bytes, (const unsigned char *)entry->name, entry->name_bytes))
+			return folded[at].node;
+	}
+	return TREE_ROOT;
+}
+
+static errcode_t note_other(struct finding *finding, const struct directory_entry *entry)
+{
+	struct comparison *comparison = finding->comparison;
+	const char *copy = arena_copy_string(&comparison->plan->memory, entry->name, entry->name_bytes);
+	errcode_t error = vector_reserve(&finding->others, &finding->other_capacity, finding->other_count + 1,
+	                                 sizeof(*finding->others));
+
+	if (error || !copy)
+		return ENOMEM;
+	finding->others[finding->other_count++] = (struct other_name){ copy, entry->name_bytes, entry->ino };
+	return 0;
+}
+
+/* e2fsck makes it again, and a mirror of a tree that has none shall be the same twice. */
+static bool is_lost_found(const struct finding *finding, const struct directory_entry *entry)
+{
+	const char name[] = "lost+found";
+
+	return finding->comparison->found[finding->node] == EXT2_ROOT_INO && entry->name_bytes == sizeof(name) - 1 &&
+	       !memcmp(entry->name, name, sizeof(name) - 1);
+}
+
+static void find_entry(void *context, const struct directory_entry *entry)
+{
+	struct finding *finding = context;
+	struct comparison *comparison = finding->comparison;
+	uint32_t child = tree_find(comparison->plan->tree, finding->node, entry->name, entry->name_bytes);
+
+	if (child == TREE_ROOT && finding->folded)
+		child = find_folded(finding, entry);
+	if (child != TREE_ROOT)
+		comparison->found[child] = entry->ino;
+	else if (finding->lists_others && !finding->error && !is_lost_found(finding, entry))
+		finding->error = note_other(finding, entry);
+}
+
+static errcode_t remove_others(struct finding *finding)
+{
+	struct comparison *comparison = finding->comparison;
+	errcode_t error = 0;
+
+	for (size_t i = 0; !error && i < finding->other_count; i++)
+		error = comparison_remove(comparison, finding->node, finding->node, finding->others[i].name,
+		                          finding->others[i].name_bytes, finding->others[i].ino);
+	return error;
+}
+
+static errcode_t refuse_encrypted(const struct comparison *comparison, uint32_t node)
+{
+	SCOPE_FREE char *path = update_node_path(comparison->plan, node);
+
+	return problem_set_reason(comparison->problem, EOPNOTSUPP, comparison->options->image, "cannot update",
+	                          "%s: the directory is encrypted", path ? path : "?");
+}
+
+static errcode_t find_in_directory(struct comparison *comparison, uint32_t node, const struct volume_inode *inode)
+{
+	const struct tree_node *directory = &comparison->plan->tree->nodes[node];
+	struct finding finding = {
+		.comparison = comparison,
+		.node = node,
+		.lists_others = directory->is_opaque || comparison->options->mirrors,
+	};
+	const struct directory_visitor visitor = { .entry = find_entry, .context = &finding };
+	struct directory_shape shape;
+	uint32_t *fate;
+	errcode_t error = inode_map_enter(&comparison->directories, inode->ino, &fate);
+
+	if (error)
+		return error;
+	if (*fate)
+		comparison->damage = "directory, which has two names,";
+	*fate = finding.lists_others ? DIRECTORY_COMPLETED : DIRECTORY_KEPT;
+	if (comparison->damage || (!directory->child_count && !finding.lists_others))
+		return comparison_check(comparison, node);
+	if (inode->view.flags & EXT4_ENCRYPT_FL)
+		return refuse_encrypted(comparison, node);
+	if (inode->view.flags & EXT4_CASEFOLD_FL && comparison->volume->format.encoding)
+		error = fold_names(&finding);
+	if (!error)
+		directory_walk(&comparison->walker, inode->ino, inode->raw, &inode->view, &visitor, &shape);
+	error = error ? error : finding.error ? finding.error : comparison_check(comparison, node);
+	if (!error)
+		error = remove_others(&finding);
+	free(finding.folded);
+	free(finding.others);
+	return error;
+}
+
+static errcode_t find_node(struct comparison *comparison, uint32_t number)
+{
+	const struct tree_node *node = &comparison->plan->tree->nodes[number];
+	uint32_t ino = comparison->found[number];
+	struct volume_inode inode;
+	errcode_t error;
+
+	if (tree_node_is_whiteout(node))
+		return comparison_remove(comparison, number, node->parent, node->name, node->name_bytes, ino);
+	if (!S_ISDIR(node->mode))
+		return 0;
+	error = comparison_read_inode(comparison, number, ino, &inode);
+	if (error || !S_ISDIR(inode.view.mode))
+		return error;
+	comparison->plan->inos[number] = ino;
+	return find_in_directory(comparison, number, &inode);
+}
+
+errcode_t comparison_find(struct comparison *comparison)
+{
+	const struct tree *tree = comparison->plan->tree;
+	errcode_t error = 0;
+
+	/* Parents come first, so that their names have been looked up. */
+	for (uint32_t node = 0; !error && node < tree->node_count; node++) {
+		if (node % 1024 == 0 && interrupt_pending())
+			return EINTR;
+		if (comparison->found[node])
+			error = find_node(comparison, node);
+	}
+	return error;
+}

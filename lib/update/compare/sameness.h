@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Is a file of the tree what the image has already? */
+#pragma once
+
+#include "image/directory_walk.h"
+#include "image/inode.h"
+#include "image/xattrs.h"
+#include "tree/contents.h"
+#include "tree/tree.h"
+#include "update/build/options.h"
+
+enum sameness {
+	SAME,
+	SAME_CONTENTS,   /* only owner, mode, times, flags or project differ */
+	SAME_BUT_XATTRS, /* and xattrs do */
+	SAME_NOTHING,    /* or it has not been found out */
+};
+
+/* One thread's. */
+struct sameness_judge {
+	const struct tree *tree;
+	const struct volume *volume;
+	const struct update_options *options;
+	struct map_walker *walker;
+	struct volume_xattrs xattrs;
+};
+
+/*
+ * Compares a node with the inode that has its name. With options->compares_bytes has_same_bytes says whether regular
+ * files of equal size have equal contents; without, equal size and mtime suffice. A host's regular file has no flags
+ * until it is copied, so its flags do not count. Errors in reading; EUCLEAN: the image is damaged.
+ */
+MUST_CHECK errcode_t sameness_judge(struct sameness_judge *judge, uint32_t node, const struct volume_inode *inode,
+                                    bool has_same_bytes, enum sameness *sameness);
+
+/* Compares the contents of a regular file with those of an inode of equal size. */
+MUST_CHECK errcode_t sameness_of_bytes(struct map_walker *walker, struct content_reader *reader,
+                                       const struct tree *tree, uint32_t node, const struct volume_inode *inode,
+                                       bool *is_same, struct problem *problem);
+
+void sameness_end(struct sameness_judge *judge);

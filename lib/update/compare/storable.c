@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "ondisk/file_map.h"
+#include "update/build/xattr_list.h"
+#include "update/compare/comparison.h"
+
+#define ACTION "cannot be stored"
+
+static errcode_t check_size(const struct comparison *comparison, const struct tree_node *node)
+{
+	const struct ondisk_format *format = &comparison->volume->format;
+
+	switch (node->mode & S_IFMT) {
+	case S_IFREG:
+		return node->size_bytes > file_map_max_bytes(format) ? EFBIG : 0;
+	case S_IFLNK:
+		/* The target and its end must fit one block. */
+		return node->size_bytes < format->block_bytes ? 0 : ENAMETOOLONG;
+	case S_IFCHR:
+	case S_IFBLK:
+		return node->device.major > INODE_MAX_MAJOR || node->device.minor > INODE_MAX_MINOR ? EOVERFLOW : 0;
+	default:
+		return 0;
+	}
+}
+
+static errcode_t check_xattrs(const struct comparison *comparison, const struct tree_node *node)
+{
+	struct xattr_list list;
+
+	return node->xattrs == TREE_NO_XATTRS ?
+	               0 :
+	               xattr_list_make(comparison->plan->tree, node->xattrs, &comparison->volume->format, &list);
+}
+
+static errcode_t refuse(const struct comparison *comparison, uint32_t number, errcode_t error)
+{
+	const struct tree_node *node = &comparison->plan->tree->nodes[number];
+	SCOPE_FREE char *path = tree_path(comparison->plan->tree, number);
+
+	if (error == E2BIG)
+		return problem_set_reason(comparison->problem, error, path, "cannot store its extended attributes",
+		                          "they need more than an inode and a block of %" PRIu32 " bytes hold%s",
+		                          comparison->volume->format.block_bytes,
+		                          comparison->volume->format.ea_inode ? "" :
+		                                                                " (the feature ea_inode would help)");
+	if (error == EMLINK)
+		return problem_set_reason(comparison->problem, error, path, ACTION,
+		                          "it has %" PRIu32 " names, and a file may have %d", node->links,
+		                          EXT2_LINK_MAX);
+	return problem_set(comparison->problem, error, path, ACTION);
+}
+
+/* e2fsck -p gives up on a lost+found that is not a directory: a host could not boot from that. */
+static bool is_wrong_lost_found(const struct comparison *comparison, const struct tree_node *node)
+{
+	return node->parent == TREE_ROOT && comparison->found[TREE_ROOT] == EXT2_ROOT_INO && !S_ISDIR(node->mode) &&
+	       !strcmp(node->name, "lost+found");
+}
+
+errcode_t comparison_check_storable(const struct comparison *comparison)
+{
+	const struct update_plan *plan = comparison->plan;
+	errcode_t error = 0;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct update_action *action = &plan->actions[i];
+		const struct tree_node *node = &plan->tree->nodes[action->node];
+
+		if (action->verb == UPDATE_REMOVE || action->verb == UPDATE_LINK)
+			continue;
+		error = check_size(comparison, node);
+		if (!error)
+			error = check_xattrs(comparison, node);
+		if (!error && !S_ISDIR(node->mode) && node->links > EXT2_LINK_MAX)
+			error = EMLINK;
+		if (!error && is_wrong_lost_found(comparison, node))
+			error = ENOTDIR;
+		if (error)
+			return refuse(comparison, action->node, error);
+	}
+	return 0;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "update/target/examine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "image/replayed.h"
+
+#define ACTION "cannot update"
+#define VERITY_MAGIC "verity\0\0" /* veritysetup's superblock begins with it */
+#define VERITY_MAGIC_BYTES 8
+
+/* Features that change neither what is read nor what has to be written. */
+#define KNOWN_INCOMPAT                                                                                                 \
+	(EXT2_FEATURE_INCOMPAT_FILETYPE | EXT3_FEATURE_INCOMPAT_RECOVER | EXT2_FEATURE_INCOMPAT_META_BG |              \
+	 EXT3_FEATURE_INCOMPAT_EXTENTS | EXT4_FEATURE_INCOMPAT_64BIT | EXT4_FEATURE_INCOMPAT_MMP |                     \
+	 EXT4_FEATURE_INCOMPAT_FLEX_BG | EXT4_FEATURE_INCOMPAT_EA_INODE | EXT4_FEATURE_INCOMPAT_CSUM_SEED |            \
+	 EXT4_FEATURE_INCOMPAT_LARGEDIR | EXT4_FEATURE_INCOMPAT_INLINE_DATA | EXT4_FEATURE_INCOMPAT_ENCRYPT |          \
+	 EXT4_FEATURE_INCOMPAT_CASEFOLD)
+#define KNOWN_RO_COMPAT                                                                                                \
+	(EXT2_FEATURE_RO_COMPAT_SPARSE_SUPER | EXT2_FEATURE_RO_COMPAT_LARGE_FILE | EXT4_FEATURE_RO_COMPAT_HUGE_FILE |  \
+	 EXT4_FEATURE_RO_COMPAT_GDT_CSUM | EXT4_FEATURE_RO_COMPAT_DIR_NLINK | EXT4_FEATURE_RO_COMPAT_EXTRA_ISIZE |     \
+	 EXT4_FEATURE_RO_COMPAT_QUOTA | EXT4_FEATURE_RO_COMPAT_BIGALLOC | EXT4_FEATURE_RO_COMPAT_METADATA_CSUM |       \
+	 EXT4_FEATURE_RO_COMPAT_PROJECT | EXT4_FEATURE_RO_COMPAT_VERITY | EXT4_FEATURE_RO_COMPAT_ORPHAN_PRESENT)
+
+static errcode_t refuse(const struct update_options *options, errcode_t error, const char *reason,
+                        struct problem *problem)
+{
+	return problem_set_reason(problem, error, options->image, ACTION, "%s", reason);
+}
+
+static errcode_t check_features(const struct update_options *options, const struct ext2_super_block *super,
+                                struct problem *problem)
+{
+	if (super->s_feature_incompat & ~(uint32_t)KNOWN_INCOMPAT)
+		return problem_set_reason(problem, EXT2_ET_UNSUPP_FEATURE, options->image, ACTION,
+		                          "it has features that this program does not know (incompatible: 0x%x)",
+		                          super->s_feature_incompat & ~(uint32_t)KNOWN_INCOMPAT);
+	if (super->s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_SHARED_BLOCKS)
+		return refuse(options, EXT2_ET_RO_UNSUPP_FEATURE,
+		              "its files share blocks (feature shared_blocks), so it can only be read", problem);
+	if (super->s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_READONLY)
+		return refuse(options, EXT2_ET_RO_UNSUPP_FEATURE,
+		              "it is marked as read-only (tune2fs -O ^read-only takes the mark away)", problem);
+	if (super->s_feature_ro_compat & ~(uint32_t)KNOWN_RO_COMPAT)
+		return problem_set_reason(
+			problem, EXT2_ET_RO_UNSUPP_FEATURE, options->image, ACTION,
+			"it has features that this program does not know (read-only compatible: 0x%x)",
+			super->s_feature_ro_compat & ~(uint32_t)KNOWN_RO_COMPAT);
+	if (super->s_journal_dev && !super->s_journal_inum)
+		return refuse(options, EXT2_ET_UNSUPP_FEATURE, "its journal is on another device", problem);
+	return 0;
+}
+
+static errcode_t check_state(const struct update_options *options, const struct update_target *target,
+                             struct problem *problem)
+{
+	const struct ext2_super_block *super = &target->volume.superblock;
+	bool is_clean = super->s_state & EXT2_VALID_FS || (target->has_journal && target->volume.needs_recovery);
+
+	if (super->s_state & EXT2_ERROR_FS || !is_clean)
+		return refuse(options, EUCLEAN, "it is marked as damaged, or was not unmounted: run e2fsck first",
+		              problem);
+	return 0;
+}
+
+static void note_damage(void *context, const struct image_damage *damage)
+{
+	*(const char **)context = damage->what;
+}
+
+/* Only what is told of all groups costs nothing; the rest is looked at where the update goes. */
+static errcode_t check_damage(const struct update_options *options, const struct volume *volume,
+                              struct problem *problem)
+{
+	const char *what = NULL;
+	const struct damage_listener listener = { note_damage, &what };
+
+	volume_check_descriptors(volume, &listener);
+	if (what)
+		return refuse(options, EUCLEAN, "its group descriptors are damaged: run e2fsck first", problem);
+	for (uint32_t group = 0; group < volume->geometry.groups; group++)
+		if (!volume->group[group].block_bitmap || !volume->group[group].inode_table)
+			return refuse(options, EUCLEAN, "a group descriptor is damaged: run e2fsck first", problem);
+	if (volume->readable_end < volume->geometry.end_block)
+		return refuse(options, EUCLEAN, "it is shorter than its filesystem", problem);
+	return 0;
+}
+
+static errcode_t check_verity(const struct update_options *options, const struct volume *volume,
+                              struct problem *problem)
+{
+	uint64_t end = volume->offset_bytes + (volume->geometry.end_block << volume->geometry.block_bits);
+	char bytes[VERITY_MAGIC_BYTES];
+
+	if (pread(volume->descriptor, bytes, sizeof(bytes), (off_t)end) == (ssize_t)sizeof(bytes) &&
+	    !memcmp(bytes, VERITY_MAGIC, sizeof(bytes)))
+		return refuse(
+			options, EPERM,
+			"a hash tree of dm-verity follows the filesystem, which an update would make stale: cut it "
+			"off, and make it anew afterwards",
+			problem);
+	return 0;
+}
+
+/* Another process may have it open; a mount that is not ours to see has a device exclusively. */
+static errcode_t check_use(const struct update_options *options, struct update_target *target, struct problem *problem)
+{
+	struct stat status;
+
+	if (target->volume.is_mounted)
+		return refuse(options, EBUSY, "it is mounted", problem);
+	if (fstat(target->volume.descriptor, &status))
+		return problem_set(problem, errno, options->image, ACTION);
+	target->is_device = S_ISBLK(status.st_mode);
+	SCOPE_CLOSE int descriptor = open(options->image, O_RDONLY | O_CLOEXEC | (target->is_device ? O_EXCL : 0));
+
+	if (descriptor < 0)
+		return errno == EBUSY ? refuse(options, EBUSY, "it is in use", problem) :
+		                        problem_set(problem, errno, options->image, ACTION);
+	if (access(options->image, W_OK) && !options->is_dry_run)
+		return problem_set(problem, errno, options->image, ACTION);
+	if (flock(descriptor, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+		return refuse(options, EBUSY, "another program is changing it", problem);
+	return 0;
+}
+
+errcode_t target_examine(const struct update_options *options, struct update_target *target, struct problem *problem)
+{
+	*target = (struct update_target){ 0 };
+	errcode_t error = volume_open_as_replayed(options->image, options->offset_bytes, &target->volume, problem);
+
+	if (error)
+		return problem_set(problem, error, options->image, ACTION);
+	const struct ext2_super_block *super = &target->volume.superblock;
+
+	target->is_open = true;
+	target->has_journal = super->s_feature_compat & EXT3_FEATURE_COMPAT_HAS_JOURNAL && super->s_journal_inum;
+	error = check_use(options, target, problem);
+	if (!error)
+		error = check_features(options, super, problem);
+	if (!error)
+		error = check_state(options, target, problem);
+	if (!error)
+		error = check_damage(options, &target->volume, problem);
+	if (!error)
+		error = check_verity(options, &target->volume, problem);
+	if (error)
+		target_close(target);
+	return error;
+}
+
+void target_close(struct update_target *target)
+{
+	if (target->is_open)
+		volume_close(&target->volume);
+	target->is_open = false;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Uses libext2fs's filesystem: opens, commits and closes it. */
+#include "update/target/filesystem.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "allocator/core/bits.h"
+#include "ext2fs/fs_errors.h"
+
+#define ACTION "cannot update"
+#define MOST_WITHOUT_JOURNAL 65536u
+
+/* No clock: the filesystem's last time of writing goes on, unless the user has set one. */
+int64_t update_filesystem_time(const struct update_options *options, const struct ext2_super_block *super)
+{
+	uint32_t last = super->s_wtime > super->s_mkfs_time ? super->s_wtime : super->s_mkfs_time;
+
+	if (options->has_epoch && options->epoch > 0)
+		return options->epoch;
+	return last ? last : 1;
+}
+
+static errcode_t open_handle(const struct update_options *options, const char *path,
+                             struct update_filesystem *filesystem)
+{
+	const int flags = EXT2_FLAG_RW | EXT2_FLAG_64BITS | EXT2_FLAG_THREADS;
+	io_manager manager = options->manager ?
+	                             options->manager :
+	                             ext2mb_transaction_io_manager(options->makes_new_file ? EXT2MB_NO_JOURNAL : 0);
+	char offset[32];
+
+	snprintf(offset, sizeof(offset), "offset=%" PRIu64, options->offset_bytes);
+	errcode_t error = FS_ERROR_OF(
+		ext2fs_open2(path, options->offset_bytes ? offset : NULL, flags, 0, 0, manager, &filesystem->fs));
+
+	if (error)
+		return error;
+	filesystem->fs->now = (time_t)update_filesystem_time(options, filesystem->fs->super);
+	return 0;
+}
+
+/* As a mount does, before anything else. */
+static errcode_t release_orphans(const struct update_options *options, ext2_filsys fs, struct problem *problem)
+{
+	const struct ext2mb_orphan_options orphan_options = { .struct_bytes = sizeof(orphan_options) };
+	struct ext2mb_orphans *orphans = NULL;
+	char why[256] = "";
+
+	if (!fs->super->s_last_orphan && !ext2fs_has_feature_orphan_present(fs->super))
+		return 0;
+	errcode_t error = ext2mb_orphan_open(fs, &orphan_options, why, sizeof(why), &orphans);
+
+	if (!error)
+		error = ext2mb_orphan_release(orphans, NULL, why, sizeof(why));
+	if (!error)
+		error = ext2mb_orphan_sync(orphans);
+	if (!error)
+		error = ext2mb_transaction_commit(fs);
+	ext2mb_orphan_close(orphans);
+	if (error)
+		return problem_set_reason(problem, error, options->image, "cannot release files that were deleted",
+		                          "%s", *why ? why : error_message(error));
+	return 0;
+}
+
+/* They take place after the commit's checkpoint. What cannot be discarded stays as it is. */
+static errcode_t discard(void *context, uint64_t start, uint64_t count)
+{
+	ext2_filsys fs = context;
+	errcode_t error = io_channel_discard(fs->io, start, count);
+
+	(void)error;
+	return 0;
+}
+
+static errcode_t open_allocator(struct update_filesystem *filesystem)
+{
+	const struct ext2mb_options options = {
+		.struct_bytes = sizeof(options),
+		.discard = discard,
+		.discard_context = filesystem->fs,
+	};
+	errcode_t error = ext2mb_open(filesystem->fs, &options, &filesystem->mb);
+
+	return error ? error : ext2mb_worker_open(filesystem->mb, &filesystem->worker);
+}
+
+static void touch_group(struct update_filesystem *filesystem, uint32_t group)
+{
+	if (group < filesystem->volume.geometry.groups && !bits_test(filesystem->touched, group)) {
+		bits_set(filesystem->touched, group);
+		filesystem->touched_groups++;
+	}
+}
+
+void update_filesystem_touch_blocks(struct update_filesystem *filesystem, uint64_t block, uint64_t count)
+{
+	const struct geometry *geometry = &filesystem->volume.geometry;
+	uint64_t each = (uint64_t)geometry->clusters_per_group << geometry->cluster_bits;
+	uint64_t first = (block - geometry->first_block) / each,
+		 last = (block + count - 1 - geometry->first_block) / each;
+
+	for (uint64_t group = first; group <= last; group++)
+		touch_group(filesystem, (uint32_t)group);
+}
+
+void update_filesystem_touch_inode(struct update_filesystem *filesystem, uint32_t ino)
+{
+	touch_group(filesystem, (ino - 1) / filesystem->volume.geometry.inodes_per_group);
+}
+
+static struct update_filesystem *filesystem_of(struct block_access *access)
+{
+	struct sink_access *sink = (struct sink_access *)access;
+
+	return (struct update_filesystem *)((char *)sink - offsetof(struct update_filesystem, access));
+}
+
+static errcode_t free_blocks(struct block_access *access, uint64_t block, uint64_t count)
+{
+	struct update_filesystem *filesystem = filesystem_of(access);
+
+	update_filesystem_touch_blocks(filesystem, block, count);
+	return filesystem->free_blocks(access, block, count);
+}
+
+static errcode_t open_access(struct update_filesystem *filesystem)
+{
+	transaction_sink_init(&filesystem->sink, filesystem->fs);
+	errcode_t error =
+		sink_access_open(&filesystem->access, &filesystem->sink.sink, &filesystem->volume, filesystem->worker);
+
+	if (error)
+		return error;
+	filesystem->has_access = true;
+	filesystem->free_blocks = filesystem->access.access.free;
+	filesystem->access.access.free = free_blocks;
+	sink_access_quota_inodes(&filesystem->volume, filesystem->quota_inodes);
+	filesystem->release = (struct inode_release){
+		.access = &filesystem->access.access,
+		.worker = filesystem->worker,
+		.changes = filesystem->volume.format.quota ? &filesystem->quota : NULL,
+		.now = (uint32_t)filesystem->fs->now,
+	};
+	filesystem->touched = calloc(bits_words(filesystem->volume.geometry.groups), sizeof(*filesystem->touched));
+	return filesystem->touched ? 0 : ENOMEM;
+}
+
+errcode_t update_filesystem_open(const struct update_options *options, const char *path,
+                                 struct update_filesystem *filesystem, struct problem *problem)
+{
+	*filesystem = (struct update_filesystem){ .most_logged_blocks = options->most_logged_blocks };
+	errcode_t error = open_handle(options, path, filesystem);
+
+	if (!error)
+		error = release_orphans(options, filesystem->fs, problem);
+	if (!error)
+		error = volume_open(path, options->offset_bytes, &filesystem->volume, problem);
+	filesystem->is_open = !error;
+	if (!error)
+		error = open_allocator(filesystem);
+	if (!error)
+		error = open_access(filesystem);
+	return error ? problem_set(problem, error, options->image, ACTION) : 0;
+}
+
+static struct ext2mb_transaction_info info_of(const struct update_filesystem *filesystem)
+{
+	struct ext2mb_transaction_info info = { .struct_bytes = sizeof(info) };
+
+	if (ext2mb_transaction_read_info(filesystem->fs, &info))
+		info = (struct ext2mb_transaction_info){ 0 };
+	return info;
+}
+
+/*
+ * Descriptors and the log's own blocks come with bitmaps: one of 64 bytes for each group, so a few blocks. The
+ * superblock is one.
+ */
+uint64_t update_filesystem_log_blocks(const struct update_filesystem *filesystem)
+{
+	uint64_t bitmaps = 3 * (uint64_t)filesystem->touched_groups;
+	uint64_t quota = quota_changes_most_blocks(&filesystem->quota);
+
+	return info_of(filesystem).log_blocks + bitmaps + quota + 4;
+}
+
+uint64_t update_filesystem_log_room(const struct update_filesystem *filesystem)
+{
+	uint64_t room = info_of(filesystem).journal_blocks;
+
+	/* Without a journal any number of blocks may wait; they are in memory. */
+	room = room ? room : MOST_WITHOUT_JOURNAL;
+	return filesystem->most_logged_blocks && filesystem->most_logged_blocks < room ?
+	               filesystem->most_logged_blocks :
+	               room;
+}
+
+errcode_t update_filesystem_take(struct update_filesystem *filesystem, uint64_t goal, uint64_t count,
+                                 struct ext2mb_extent *extent)
+{
+	const struct ext2mb_request request = {
+		.struct_bytes = sizeof(request),
+		.goal = goal,
+		.count = count,
+	};
+	errcode_t error = ext2mb_alloc(filesystem->worker, &request, extent);
+
+	if (!error)
+		update_filesystem_touch_blocks(filesystem, extent->start, extent->count);
+	return error;
+}
+
+void update_filesystem_note(struct update_filesystem *filesystem, bool has_xattrs, bool has_large_files)
+{
+	struct ext2_super_block *super = filesystem->fs->super;
+
+	if ((has_xattrs && !ext2fs_has_feature_xattr(super)) ||
+	    (has_large_files && !ext2fs_has_feature_large_file(super)))
+		ext2fs_mark_super_dirty(filesystem->fs);
+	if (has_xattrs)
+		ext2fs_set_feature_xattr(super);
+	if (has_large_files)
+		ext2fs_set_feature_large_file(super);
+}
+
+errcode_t update_filesystem_commit(struct update_filesystem *filesystem)
+{
+	errcode_t error =
+		quota_changes_apply(&filesystem->quota, &filesystem->access.access, filesystem->quota_inodes, NULL);
+
+	if (!error)
+		error = ext2mb_transaction_commit(filesystem->fs);
+	if (error)
+		return error;
+	for (size_t word = 0; word < bits_words(filesystem->volume.geometry.groups); word++)
+		filesystem->touched[word] = 0;
+	filesystem->touched_groups = 0;
+	return 0;
+}
+
+errcode_t update_filesystem_close(struct update_filesystem *filesystem, errcode_t error)
+{
+	errcode_t close_error = 0;
+
+	if (filesystem->worker)
+		ext2mb_worker_close(TAKE(filesystem->worker));
+	if (filesystem->mb)
+		close_error = ext2mb_close(TAKE(filesystem->mb));
+	if (filesystem->has_access)
+		sink_access_close(&filesystem->access);
+	quota_changes_free(&filesystem->quota);
+	if (filesystem->is_open)
+		volume_close(&filesystem->volume);
+	free(filesystem->touched);
+	/* What libext2fs has in memory is stale then. */
+	if (filesystem->fs && error) {
+		ext2fs_free(filesystem->fs);
+	} else if (filesystem->fs) {
+		errcode_t fs_error = FS_ERROR_OF(ext2fs_close(filesystem->fs));
+
+		close_error = close_error ? close_error : fs_error;
+	}
+	*filesystem = (struct update_filesystem){ 0 };
+	return close_error;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "update/target/need.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "image/inode.h"
+#include "populate/plan/block_runs.h"
+
+/* So many extents fit the root of a map, and so many at least each of its blocks. */
+#define ROOT_EXTENTS 4u
+#define EXTENT_BYTES 12u
+
+static uint64_t clusters(const struct ondisk_format *format, uint64_t blocks)
+{
+	uint64_t mask = (UINT64_C(1) << format->cluster_bits) - 1;
+
+	return (blocks + mask) >> format->cluster_bits;
+}
+
+/* Contents in one extent for each run; the map of an indirect one has a block for so many of the file's. */
+static uint64_t contents_blocks(const struct ondisk_format *format, const struct tree_node *node)
+{
+	uint64_t in_clusters = 0, runs = 0, map = 0;
+	struct block_runs state;
+	uint32_t logical, blocks;
+
+	block_runs_start(&state, format, node);
+	while (block_runs_next(&state, &logical, &blocks)) {
+		in_clusters += clusters(format, blocks);
+		runs += 1 + blocks / FILE_EXTENT_MAX_BLOCKS;
+		map += format->extents ? 0 : 2 + blocks / (format->block_bytes / sizeof(uint32_t));
+	}
+	if (format->extents && runs > ROOT_EXTENTS)
+		map += 1 + runs * EXTENT_BYTES / format->block_bytes * 2;
+	return (in_clusters + map) << format->cluster_bits;
+}
+
+static uint64_t node_blocks(const struct update_plan *plan, const struct ondisk_format *format,
+                            const struct tree_node *node)
+{
+	uint64_t cluster = UINT64_C(1) << format->cluster_bits, blocks = 0;
+	const struct tree_xattr_set *set = &plan->tree->xattr_sets[node->xattrs];
+
+	if (S_ISREG(node->mode))
+		blocks = contents_blocks(format, node);
+	else if (S_ISDIR(node->mode) || (S_ISLNK(node->mode) && node->size_bytes > INODE_FAST_SYMLINK_BYTES))
+		blocks = cluster;
+	for (uint32_t i = 0; i < set->count; i++)
+		blocks += set->list[i].value_bytes / format->block_bytes * cluster;
+	return blocks + (set->count ? cluster : 0);
+}
+
+static void take(struct update_balance *balance, uint64_t count)
+{
+	balance->taken += count;
+	if (balance->taken > balance->freed && balance->taken - balance->freed > balance->peak)
+		balance->peak = balance->taken - balance->freed;
+}
+
+/* An inode gives back its blocks with its last name. */
+static errcode_t count_freed(const struct volume *volume, uint32_t ino, bool keeps_inode, uint8_t *raw,
+                             struct update_need *need)
+{
+	struct volume_inode inode;
+	errcode_t error = volume_inode_read(volume, ino, raw, &inode);
+
+	if (error)
+		return error;
+	if (S_ISDIR(inode.view.mode) || inode.view.links == 1 || keeps_inode) {
+		need->blocks.freed += inode.all.value.blocks;
+		need->inodes.freed += !keeps_inode;
+	}
+	return 0;
+}
+
+/* A directory that gets names gets longer by these. */
+static uint64_t name_bytes(const struct tree_node *node)
+{
+	return node->name_bytes + 16u;
+}
+
+errcode_t update_need_count(struct update_plan *plan, const struct volume *volume, struct update_need *need)
+{
+	const struct ondisk_format *format = &volume->format;
+	SCOPE_FREE uint8_t *raw = malloc(format->inode_bytes);
+	uint64_t entry_bytes = 0;
+	errcode_t error = raw ? 0 : ENOMEM;
+
+	*need = (struct update_need){ 0 };
+	for (size_t i = 0; !error && i < plan->count; i++) {
+		struct update_action *action = &plan->actions[i];
+		uint64_t before = need->blocks.taken + need->blocks.freed;
+		const struct tree_node *node = &plan->tree->nodes[action->node];
+		bool makes = action->verb == UPDATE_CREATE || action->verb == UPDATE_REPLACE;
+
+		take(&need->blocks, makes                  ? node_blocks(plan, format, node) :
+		                    action->changes_xattrs ? UINT64_C(1) << format->cluster_bits :
+		                                             0);
+		take(&need->inodes, action->verb == UPDATE_CREATE);
+		if (action->verb != UPDATE_REMOVE && !action->ino)
+			entry_bytes += name_bytes(node);
+		if (action->ino && action->verb != UPDATE_METADATA)
+			error = count_freed(volume, action->ino, action->verb == UPDATE_REPLACE, raw, need);
+		uint64_t moved = need->blocks.taken + need->blocks.freed - before;
+
+		action->moved_blocks = moved < UINT32_MAX ? (uint32_t)moved : UINT32_MAX;
+	}
+	/* Leaves that are split are half full, and each directory may have to begin an index. */
+	uint64_t leaves = (2 * entry_bytes / format->block_bytes + 2) << format->cluster_bits;
+
+	need->blocks.taken += leaves;
+	need->blocks.peak += leaves;
+	return error;
+}
+
+static uint64_t lack_of(const struct update_balance *balance, uint64_t free_count, uint64_t kept, bool at_once)
+{
+	uint64_t peak = at_once ? balance->taken : balance->peak;
+	uint64_t end = balance->taken + kept > balance->freed ? balance->taken + kept - balance->freed : 0;
+	uint64_t wanted = peak > end ? peak : end;
+
+	return wanted > free_count ? wanted - free_count : 0;
+}
+
+struct update_lack update_need_lack(const struct update_need *need, uint64_t free_blocks, uint64_t free_inodes,
+                                    uint64_t kept_blocks, bool at_once)
+{
+	return (struct update_lack){
+		.blocks = lack_of(&need->blocks, free_blocks, kept_blocks, at_once),
+		.inodes = lack_of(&need->inodes, free_inodes, 0, at_once),
+	};
+}

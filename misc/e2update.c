@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* e2update: options, messages, one report; the work is in lib/update. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "e2update_options.h"
+#include "support/io/whole_io.h"
+#include "support/run/interrupt.h"
+#include "support/text/json.h"
+#include "support/text/units.h"
+#include "support/utf8.h"
+#include "update/update.h"
+
+const char *tool_name = "e2update";
+
+static void print_action(void *context, char sign, const char *path)
+{
+	const struct command *command = context;
+	FILE *stream = command->is_json ? stderr : stdout;
+
+	fputc(sign, stream);
+	fputc(' ', stream);
+	utf8_print(path, stream);
+	fputc('\n', stream);
+}
+
+static void print_count(uint64_t count, const char *what, bool *is_first)
+{
+	if (count)
+		printf("%s%" PRIu64 " %s", *is_first ? "" : ", ", count, what);
+	*is_first = *is_first && !count;
+}
+
+static void print_report(const struct command *command, const struct update_report *report)
+{
+	bool is_first = true, is_same = !(report->added + report->replaced + report->changed + report->removed);
+
+	utf8_print(command->options.image, stdout);
+	fputs(command->options.is_dry_run && !is_same ? " would change: " : ": ", stdout);
+	print_count(report->added, "added", &is_first);
+	print_count(report->replaced, "replaced", &is_first);
+	print_count(report->changed, "with other metadata", &is_first);
+	print_count(report->removed, "removed", &is_first);
+	puts(is_same ? "nothing: all is as it should be" : "");
+	if (report->commits)
+		printf("%s of data, %" PRIu64 " transaction%s\n", units_bytes(report->data_bytes).text, report->commits,
+		       units_plural(report->commits));
+	if (report->grown_bytes)
+		printf("larger by %s\n", units_bytes(report->grown_bytes).text);
+}
+
+/* The keys are those of e2update(8). */
+static errcode_t print_json(const struct command *command, const struct update_report *report)
+{
+	struct json json = { .stream = stdout };
+
+	json_open_object(&json, NULL);
+	json_members(&json, JSON_TEXT("image", command->options.image),
+	             JSON_BOOLEAN("dry_run", command->options.is_dry_run), JSON_COUNT("added", report->added),
+	             JSON_COUNT("replaced", report->replaced), JSON_COUNT("metadata_changed", report->changed),
+	             JSON_COUNT("removed", report->removed), JSON_COUNT("unchanged", report->unchanged),
+	             JSON_COUNT("data_bytes", report->data_bytes), JSON_COUNT("transactions", report->commits),
+	             JSON_COUNT("logged_blocks", report->logged_blocks),
+	             JSON_COUNT("direct_blocks", report->direct_blocks), JSON_COUNT("grown_bytes", report->grown_bytes),
+	             JSON_COUNT("warnings", report->warnings.count));
+	json_close_object(&json);
+	return json_end(&json);
+}
+
+static errcode_t show(struct command *command, const struct update_report *report)
+{
+	if (command->is_json)
+		return print_json(command, report);
+	if (!command->is_quiet)
+		print_report(command, report);
+	return flush_output(stdout);
+}
+
+static int run(struct command *command)
+{
+	struct problem problem = { 0 };
+	struct update_report report = { 0 };
+	update_listener listener =
+		command->is_verbose || (command->options.is_dry_run && !command->is_quiet) ? print_action : NULL;
+	errcode_t error = progress_start(stderr, command->progress, &command->options.progress);
+
+	if (error)
+		problem_set(&problem, error, NULL, "cannot show progress");
+	else
+		error = update(&command->options, listener, command, &report, &problem);
+	progress_end(command->options.progress);
+	for (size_t i = 0; i < report.warnings.count; i++)
+		print_problem(&report.warnings.list[i]);
+	if (!error && (error = show(command, &report)))
+		problem_set(&problem, error, command->options.image,
+		            "the update is done, but its report cannot be written");
+	update_report_clear(&report);
+	if (!error)
+		return EXIT_SUCCESS;
+	interrupt_explain(command->options.image, &problem);
+	return print_problem(&problem);
+}
+
+/* Every thread has up to four descriptors: with 256 processors the usual limit, 1024, is too low. */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+int main(int argument_count, char **arguments)
+{
+	struct command command;
+
+	tool_start(argument_count, arguments);
+	raise_descriptor_limit();
+	command_parse(argument_count, arguments, &command);
+	interrupt_install();
+	int status = run(&command);
+
+	command_free(&command);
+	if (status != EXIT_SUCCESS)
+		interrupt_die();
+	return status;
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* e2update's options, and what cannot be combined. */
+#include "e2update_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "source_limits_option.h"
+#include "support/run/memory.h"
+#include "support/text/units.h"
+
+/* Inodes have 34 bits for times from 1901-12-13 to 2446-05-10. */
+#define LAST_SECOND 0x37fffffffll
+/* The largest filesystem with blocks of 4096 bytes; sums with larger values could overflow. */
+#define MOST_FREE_BYTES (UINT64_C(1) << 60)
+/* Percent of the memory available. */
+#define USUAL_MEMORY_PERCENT 25
+
+static const char usage[] = "Usage: e2update [options] [-d SOURCE]... [--remove PATH]... IMAGE\n"
+			    "Lays SOURCE over the files of an ext2, ext3 or ext4 image, in place and without a mount. "
+			    "What is the same is not\n"
+			    "touched, and after a crash the image is whole: its files are old or new.\n"
+			    "\n"
+			    "  IMAGE                a file or a block device; nothing may have it mounted\n";
+
+static const char epilogue[] =
+	"\n"
+	"SOURCE_DATE_EPOCH, if set, is the latest time that a file gets.\n"
+	"\n"
+	"Examples:\n"
+	"  e2update -d changes.tar root.img               add and replace what is in the archive\n"
+	"  e2update --mirror -d rootfs root.img           make it the same as the directory\n"
+	"  e2update --into /root/.ssh -d keys root.img    into one of its directories\n"
+	"  e2update --remove /etc/machine-id root.img     only remove\n";
+
+/* Ends the program with `status`. */
+static void check(struct command *command, errcode_t error, int status)
+{
+	if (!error)
+		return;
+	print_problem(&command->problem);
+	exit(status);
+}
+
+static void add_source(struct command *command, const struct taken_option *option)
+{
+	const char *argument = option->argument;
+	bool is_input = source_is_standard_input(argument);
+
+	if (!*argument)
+		usage_error("-d \"\": no source is named");
+	if (source_names_nothing(argument))
+		usage_error("-d %s: no file is named", argument);
+	for (size_t i = 0; i + 1 < command->sources.count; i++)
+		if (is_input && source_is_standard_input(command->sources.list[i]))
+			usage_error("-d %s: standard input can be read only once", argument);
+}
+
+static struct exclude *needed_exclude(struct command *command)
+{
+	if (!command->exclude && exclude_create(&command->exclude))
+		exit_without_memory();
+	return command->exclude;
+}
+
+static void add_exclude(struct command *command, const struct taken_option *option)
+{
+	check(command, exclude_add(needed_exclude(command), option->argument, "--exclude", &command->problem),
+	      EXIT_USAGE);
+}
+
+static void add_excludes_from(struct command *command, const struct taken_option *option)
+{
+	check(command, exclude_add_file(needed_exclude(command), option->argument, &command->problem), EXIT_FAILURE);
+}
+
+static void set_owner_map(struct command *command, const struct taken_option *option)
+{
+	check(command, owner_map_add_file(&command->owners, option->argument, &command->problem), EXIT_FAILURE);
+}
+
+static void set_id_map(struct command *command, const struct taken_option *option)
+{
+	bool is_user = strcmp(option->row->name, "uid-map") == 0;
+
+	check(command,
+	      owner_map_add_range(&command->owners, is_user ? ACCOUNT_USER : ACCOUNT_GROUP, option->argument,
+	                          is_user ? "--uid-map" : "--gid-map", &command->problem),
+	      EXIT_USAGE);
+}
+
+static void set_limit(struct command *command, const struct taken_option *option)
+{
+	command->metadata_limit_given |= source_limits_read(option->argument, &command->options.limits);
+}
+
+static void set_free(struct command *command, const struct taken_option *option)
+{
+	const char *argument = option->argument;
+	size_t length = strlen(argument);
+	SCOPE_FREE char *number = strndup(argument, length ? length - 1 : 0);
+	uint64_t percent = 0;
+
+	command->options.free_bytes = 0;
+	command->options.free_percent = 0;
+	if (length && argument[length - 1] == '%') {
+		if (!number || units_parse_number(number, 0, 99, &percent))
+			usage_error("--free: %s is not a percentage from 0%% to 99%%", argument);
+		command->options.free_percent = (unsigned int)percent;
+	} else if (units_parse_bytes(argument, 1, &command->options.free_bytes) ||
+	           command->options.free_bytes > MOST_FREE_BYTES) {
+		usage_error("--free: %s is neither a size nor a percentage", argument);
+	}
+}
+
+static const struct option_row options[] = {
+	{ .heading = "What is changed" },
+	{ .letter = 'd',
+	  .argument = "SOURCE",
+	  .kind = ARGUMENT_FILE,
+	  FIELD(sources),
+	  .set = add_source,
+	  .help = "a directory, an archive, a manifest, an OCI image or an image of ext2, ext3 or ext4, as for\n"
+	          "e2populate(8); several are laid over each other, the last one on top" },
+	{ .name = "mirror", FIELD(options.mirrors), .help = "remove what no SOURCE has" },
+	{ .name = "remove",
+	  .argument = "PATH",
+	  .kind = ARGUMENT_TEXT,
+	  FIELD(removed),
+	  .help = "remove this file or directory of IMAGE, unless a SOURCE has it" },
+	{ .name = "into",
+	  .argument = "DIR",
+	  .kind = ARGUMENT_TEXT,
+	  FIELD(options.into),
+	  .help = "lay SOURCE over this directory of IMAGE, and not over its root" },
+	{ .name = "checksum",
+	  FIELD(options.compares_bytes),
+	  .help = "compare the contents of files of equal size, not only their time of modification" },
+	{ .name = "whiteouts",
+	  .argument = "none|oci|overlayfs",
+	  .kind = ARGUMENT_WORDS,
+	  .words = "none|oci|overlayfs",
+	  FIELD(options.layering.whiteouts),
+	  .help = "how a SOURCE removes files of IMAGE and of those before it (oci: .wh.NAME)" },
+	{ .heading = "What is taken from SOURCE" },
+	{ .name = "exclude",
+	  .argument = "PATTERN",
+	  .kind = ARGUMENT_TEXT,
+	  .set = add_exclude,
+	  .help = "leave out what matches, as in .gitignore; repeatable" },
+	{ .name = "exclude-from",
+	  .argument = "FILE",
+	  .kind = ARGUMENT_FILE,
+	  .set = add_excludes_from,
+	  .help = "the same for each line of FILE" },
+	{ .name = "one-file-system",
+	  FIELD(options.one_file_system),
+	  .help = "directories on which something is mounted stay empty" },
+	{ .name = "times",
+	  .argument = "mtime|all",
+	  .kind = ARGUMENT_WORDS,
+	  .words = "mtime|all",
+	  FIELD(options.all_times),
+	  .help = "all times of a new file are that of its modification (the default), or those of SOURCE" },
+	{ .name = "limit",
+	  .argument = "LIST",
+	  .kind = ARGUMENT_TEXT,
+	  .words = SOURCE_LIMITS_WORDS,
+	  .set = set_limit,
+	  .help = "how much archives, manifests, layers and images may hold, as for e2populate(8)" },
+	{ .name = "owner-map",
+	  .argument = "FILE",
+	  .kind = ARGUMENT_FILE,
+	  .set = set_owner_map,
+	  .help = "other owners by rules, as for e2populate(8)" },
+	{ .name = "uid-map",
+	  .argument = "FROM:TO:COUNT",
+	  .kind = ARGUMENT_TEXT,
+	  .set = set_id_map,
+	  .help = "users by ranges, as in a user namespace; repeatable" },
+	{ .name = "gid-map",
+	  .argument = "FROM:TO:COUNT",
+	  .kind = ARGUMENT_TEXT,
+	  .set = set_id_map,
+	  .help = "the same for groups" },
+	{ .name = "root-owned", FIELD(owners.root_owned), .help = "everything belongs to 0:0" },
+	{ .name = "metadata",
+	  .argument = "FILE",
+	  .kind = ARGUMENT_FILE,
+	  FIELD(options.metadata),
+	  .help = "an mtree(5) manifest: owners, modes, times, xattrs of single files" },
+	{ .heading = "How it is written" },
+	{ .name = "atomic",
+	  FIELD(options.is_atomic),
+	  .help = "in one transaction: all of it or nothing, after a crash too" },
+	{ .name = "new-file",
+	  FIELD(options.makes_new_file),
+	  .help = "change a copy, which shares blocks where the host can do that, and rename it; needed\n"
+	          "for a filesystem without a journal" },
+	{ .name = "free",
+	  .argument = "SIZE|N%",
+	  .kind = ARGUMENT_TEXT,
+	  .set = set_free,
+	  .help = "space that is left for anyone afterwards, as df shows it: else a file grows, and a device is\n"
+	          "refused" },
+	{ .name = "dry-run", .letter = 'n', FIELD(options.is_dry_run), .help = "only say what would be changed" },
+	{ .name = "offset",
+	  .argument = "BYTES",
+	  .kind = ARGUMENT_SIZE,
+	  .maximum = INT64_MAX,
+	  FIELD(options.offset_bytes),
+	  .help = "the filesystem begins there in IMAGE" },
+	{ .heading = "Work and messages" },
+	THREADS_ROW(options.threads),
+	PROGRESS_ROW(progress),
+	{ .name = "report",
+	  .argument = "FORM",
+	  .kind = ARGUMENT_WORDS,
+	  .words = "text|json",
+	  FIELD(is_json),
+	  .help = "text or json: what was done, on standard output" },
+	{ .name = "quiet", .letter = 'q', FIELD(is_quiet), .help = "print no report" },
+	{ .name = "verbose", .letter = 'v', FIELD(is_verbose), .help = "print each name that changes" },
+	{ 0 },
+};
+
+static const struct command_line command_line = { .usage = usage, .tables = { options }, .epilogue = epilogue };
+
+static void read_epoch(struct command *command)
+{
+	const char *text = getenv("SOURCE_DATE_EPOCH");
+	uint64_t epoch;
+
+	if (!text || !*text)
+		return;
+	if (units_parse_number(text, 0, LAST_SECOND, &epoch))
+		usage_error("SOURCE_DATE_EPOCH: %s is not a number of seconds that ext4 can store", text);
+	command->options.has_epoch = true;
+	command->options.epoch = (int64_t)epoch;
+}
+
+static void choose_owners(struct command *command)
+{
+	struct owner_map *owners = &command->owners;
+	bool has_rules = owners->rule_count || owners->ids[ACCOUNT_USER].count || owners->ids[ACCOUNT_GROUP].count;
+
+	if (owners->root_owned && has_rules)
+		usage_error("--root-owned leaves nothing for --owner-map, --uid-map and --gid-map");
+	if (owners->root_owned || has_rules)
+		command->options.owners = owners;
+}
+
+static void check_command(const struct command *command)
+{
+	if (!command->sources.count && !command->removed.count)
+		usage_error("neither -d SOURCE nor --remove PATH is given: nothing would be changed");
+	if (command->options.mirrors && !command->sources.count)
+		usage_error("--mirror without -d SOURCE would remove everything");
+	if (command->is_quiet && command->is_verbose)
+		usage_error("-q and -v contradict each other");
+}
+
+void command_parse(int argument_count, char **arguments, struct command *command)
+{
+	struct update_options *made = &command->options;
+
+	*command = (struct command){
+		.progress = PROGRESS_AUTO,
+		.options.threads = default_threads(),
+		.options.layering.keeping = WHITEOUTS_AS_MARKS,
+		.options.limits = { .path_bytes = SOURCE_LIMITS_PATH_BYTES,
+		                    .names = SOURCE_LIMITS_NAMES,
+		                    .unpacked_bytes = SOURCE_LIMITS_UNPACKED_BYTES },
+	};
+	int next = command_line_read(&command_line, argument_count, arguments, command);
+
+	check_command(command);
+	if (next >= argument_count || !*arguments[next])
+		usage_error("IMAGE is missing");
+	made->image = arguments[next++];
+	if (next < argument_count)
+		usage_error("%s: nothing may follow IMAGE", arguments[next]);
+	choose_owners(command);
+	made->memory_bytes = memory_available() / 100 * USUAL_MEMORY_PERCENT;
+	if (!command->metadata_limit_given)
+		made->limits.metadata_bytes = made->memory_bytes;
+	made->sources = (const char *const *)command->sources.list;
+	made->source_count = (uint32_t)command->sources.count;
+	made->removed = (const char *const *)command->removed.list;
+	made->removed_count = (uint32_t)command->removed.count;
+	made->exclude = command->exclude;
+	read_epoch(command);
+	if (command->is_quiet && command->progress == PROGRESS_AUTO)
+		command->progress = PROGRESS_NONE;
+}
+
+void command_free(struct command *command)
+{
+	free(command->sources.list);
+	free(command->removed.list);
+	exclude_destroy(command->exclude);
+	owner_map_destroy(&command->owners);
+	problem_clear(&command->problem);
+}

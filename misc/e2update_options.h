@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* e2update's command line. */
+#pragma once
+
+#include "command_line.h"
+#include "update/build/options.h"
+
+struct command {
+	struct update_options options;
+	enum progress_style progress;
+	bool is_quiet, is_verbose, is_json;
+	bool metadata_limit_given;
+	struct argument_list sources, removed;
+	struct exclude *exclude; /* owned; NULL: nothing is left out */
+	struct owner_map owners;
+	struct problem problem; /* of the option that was just read */
+};
+
+/*
+ * Reads the command line and SOURCE_DATE_EPOCH; --help, --version and wrong usage end the program. arguments must
+ * outlive command.
+ */
+void command_parse(int argument_count, char **arguments, struct command *command);
+
+void command_free(struct command *command);
