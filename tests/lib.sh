@@ -162,21 +162,38 @@ mount_writable() {
 	losetup --detach "$loop"
 }
 
+# loop_file DEVICE: sets $loop_backing to the file that a loop device reads, if it is one. No program: it is asked at each unmount.
+loop_file() {
+	loop_backing=
+	[ ! -e "/sys/block/${1#/dev/}/loop/autoclear" ] || read -r loop_backing 2>/dev/null <"/sys/block/${1#/dev/}/loop/backing_file" || :
+}
+
 # The kernel lets go of the filesystem, and of the loop device, with the last copy of the mount. A test that has just begun
 # may have one for a moment, until its in-own-mounts has unmounted it.
 unmount() {
-	unmounted=$(findmnt --noheadings --first-only --output SOURCE --mountpoint "$1") || unmounted=
-	image=$(losetup --noheadings --output BACK-INO,BACK-MAJ:MIN,AUTOCLEAR "$unmounted" 2>/dev/null) || image=
+	unmounted=
+	while read -r _ _ _ _ mount_point rest; do
+		[ "$mount_point" != "$work/$1" ] || unmounted=${rest##* - }
+	done </proc/self/mountinfo
+	# The type, the device, options.
+	unmounted=${unmounted#* }
+	unmounted=${unmounted%% *}
+	loop_file "$unmounted"
+	image=$loop_backing
 	umount "$1" || fail "$1: cannot be unmounted"
-	case $image in
-	*1)
-		for _ in $(seq 1 100); do
-			[ "$(losetup --noheadings --output BACK-INO,BACK-MAJ:MIN,AUTOCLEAR "$unmounted" 2>/dev/null)" = "$image" ] || break
-			sleep 0.05
-		done
-		;;
-	esac
-	mounts=$(echo "$mounts" | sed "s#$work/$1 ##")
+	unmount_tries=0
+	while [ -n "$image" ] && loop_file "$unmounted" && [ "$loop_backing" = "$image" ] && [ $unmount_tries -lt 100 ]; do
+		# Not one that somebody has attached, and that stays.
+		read -r autoclear 2>/dev/null <"/sys/block/${unmounted#/dev/}/loop/autoclear" || break
+		[ "$autoclear" = 1 ] || break
+		unmount_tries=$((unmount_tries + 1))
+		sleep 0.05
+	done
+	still_mounted=
+	for mounted in $mounts; do
+		[ "$mounted" = "$work/$1" ] || still_mounted="$still_mounted$mounted "
+	done
+	mounts=$still_mounted
 }
 
 # check_image IMAGE [fresh|again]: e2fsck finds nothing at all, not even what it would only ask about; nor does e2fsck -p,
@@ -190,9 +207,10 @@ check_image() {
 }
 
 # preen_image IMAGE [fresh|again]: the same of e2fsck -p, on a copy. It may note its visit in the superblock, and in the block
-# with which the feature mmp guards it. What is no file, or holds more than 512 MiB, is left out.
+# with which the feature mmp guards it. What is no file, or holds more than 512 MiB, is left out; so are builds with a sanitizer,
+# which finds nothing in e2fsck.
 preen_image() {
-	[ "${2:-}" != again ] && [ -f "$1" ] && [ "$(stat -c %b "$1")" -le 1048576 ] || return 0
+	[ "${2:-}" != again ] && [ -z "${SANITIZERS:-}" ] && [ -f "$1" ] && [ "$(stat -c %b "$1")" -le 1048576 ] || return 0
 	cp --sparse=auto "$1" preened || return
 	preen_status=0
 	LD_PRELOAD="$build/tests/tools/no_waiting.so" e2fsck -fp preened >fsck.log 2>&1 || preen_status=1
