@@ -118,6 +118,31 @@ static void count_actions(const struct update_plan *plan, struct update_report *
 	}
 }
 
+/* Files of the sources that fs-verity protects are not protected in the image. */
+static errcode_t warn_unprotected(const struct update_plan *plan, struct warnings *warnings)
+{
+	const struct update_action *first = NULL;
+	struct problem problem = { 0 };
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct update_action *action = &plan->actions[i];
+
+		if ((action->verb != UPDATE_CREATE && action->verb != UPDATE_REPLACE) ||
+		    !tree_detail(plan->tree, &plan->tree->nodes[action->node])->verity)
+			continue;
+		first = first ? first : action;
+		count++;
+	}
+	if (!count)
+		return 0;
+	SCOPE_FREE char *path = tree_path(plan->tree, first->node);
+
+	problem_set_reason(&problem, ENOTSUP, path, "is not protected by fs-verity in the image",
+	                   "e2update does not make its hashes");
+	return warnings_add(warnings, &problem, count);
+}
+
 /* Each name with one slash before it. The caller frees it; NULL: no memory. */
 static char *plain_path(const char *path)
 {
@@ -151,6 +176,8 @@ static errcode_t update_with(const struct update_options *options, struct pool *
 		error = compare_with_image(options, &target.volume, pool, &plan, report, problem);
 	if (!error)
 		error = list_actions(&plan, listener, context);
+	if (!error)
+		error = warn_unprotected(&plan, &report->warnings);
 	if (!error)
 		count_actions(&plan, report);
 	if (!error && plan.count && !options->is_dry_run)
