@@ -10,7 +10,7 @@ struct in_order {
 	struct extraction *extraction;
 	struct output_sink *sink;
 	const struct tree_output *output;
-	void *state; /* the output's */
+	void *state; /* the output's own */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct piece_cursor cursor; /* under the lock */

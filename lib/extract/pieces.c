@@ -98,7 +98,7 @@ static void set_part(const struct selection *selection, struct piece *piece, uin
 	piece_range_next(node, &at, start + 1, &piece->segment, &range);
 }
 
-/* Takes as many nodes as fit. */
+/* Sets the nodes of a piece: as many as fit. */
 static void set_nodes(const struct piece_cursor *cursor, struct piece *piece)
 {
 	const struct selection *selection = cursor->selection;

@@ -145,7 +145,7 @@ static errcode_t read_layer(struct stack *stack, size_t number, struct pool *poo
 
 	options.has_oci_whiteouts = layer->whiteouts == WHITEOUTS_OCI;
 	options.below = number || stack->base ? &layer->below : NULL;
-	/* Several archives are work for all processors already. */
+	/* Several archives are enough work for all processors. */
 	if (stack->side_by_side > 1 && options.unpack_threads)
 		options.unpack_threads = 1;
 	errcode_t error = source_scan(&stack->sources[number], &options, pool, &layer->tree, problem);
@@ -178,15 +178,15 @@ static errcode_t read_serially(void *context, unsigned int worker, size_t index,
 	return error;
 }
 
-/* A source that starts a process is scanned alone. */
+/* True unless the source starts a process; such a source is scanned alone. */
 static bool scans_beside_others(const struct source *source)
 {
 	return !source->kind->scans_in_parallel && !(source->archive && source->archive->is_limited);
 }
 
 /*
- * Archives are unpacked by one thread each, and none depends on another: those that follow each other are read side by
- * side. A directory is read by all workers at once. The first failure in the order of sources is the same for any
+ * Reads the sources. One thread unpacks each archive, and no archive depends on another, so adjacent archives are read
+ * side by side. All workers together read a directory. The first failure in the order of sources is the same for any
  * number of threads.
  */
 static errcode_t read_layers(struct stack *stack, struct pool *pool, struct problem *problem)
@@ -236,7 +236,7 @@ static size_t count_links_below(const struct stack *stack)
 	return count;
 }
 
-/* The files that hard links lead to become the lowest layer. */
+/* Reads the files of the base to which hard links lead; they become the lowest layer. */
 static errcode_t add_base(struct stack *stack, size_t count, struct pool *pool, struct problem *problem)
 {
 	SCOPE_FREE const char **paths = malloc(count * sizeof(*paths));

@@ -125,7 +125,7 @@ static errcode_t parse_entry(struct acl *acl, char *text)
 			return refuse(acl, "its ACL is damaged");
 		all[count++] = trim(field);
 	}
-	/* Nothing to add. */
+	/* In a default ACL the prefix "default:" says nothing new. */
 	if (acl->is_default && is_either(*fields, "default", "d")) {
 		fields++;
 		count--;

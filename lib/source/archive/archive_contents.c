@@ -121,7 +121,7 @@ static void count_zeros(struct archive_segments *segments, const char *bytes, si
 	}
 }
 
-/* Notes zeros for copying. */
+/* Notes zeros for the workers that copy. */
 static void note_zeros(struct archive_scan *scan, const struct tree_node *node)
 {
 	const struct archive_segments *segments = &scan->segments;

@@ -88,7 +88,7 @@ static const struct packer {
 	const char *name;
 	const char *suffix;               /* the usual end of such a manifest's name; NULL: there is none */
 	const char *signature;            /* NULL: too short to be told from text */
-	int (*support)(struct archive *); /* NULL: not unpacked */
+	int (*support)(struct archive *); /* NULL: it is not unpacked */
 } packers[] = {
 	{ "gzip", ".gz", "\x1f\x8b", archive_read_support_filter_gzip },
 	{ "zstd", ".zst", "\x28\xb5\x2f\xfd", archive_read_support_filter_zstd },
@@ -212,7 +212,7 @@ static bool is_built_in(int (*support)(struct archive *))
 
 errcode_t archive_kind_support_formats(const struct archive_kind *kind, struct archive *archive)
 {
-	/* ARCHIVE_WARN: this libarchive was built without some compression of the format. */
+	/* ARCHIVE_WARN: this libarchive was built without one of the format's compressions. */
 	for (size_t i = 0; i < ARCHIVE_KIND_FORMATS && kind->formats[i]; i++)
 		if (kind->formats[i](archive) < ARCHIVE_WARN)
 			return ENOMEM;

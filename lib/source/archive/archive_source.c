@@ -186,7 +186,7 @@ static const char *container_image_transport(const struct tree *tree)
 {
 	bool is_oci = has_child(tree, TREE_ROOT, "oci-layout") && has_child(tree, TREE_ROOT, "index.json");
 
-	/* docker save of version 25 and later writes both; skopeo reads either. */
+	/* docker save of version 25 and later writes both layouts; skopeo reads either. */
 	if (has_child(tree, TREE_ROOT, "manifest.json") && (is_oci || has_layer(tree)))
 		return "docker-archive";
 	return is_oci ? "oci-archive" : NULL;

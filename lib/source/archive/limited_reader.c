@@ -27,7 +27,7 @@
 /* Tells why the child has failed. */
 struct limited_report {
 	errcode_t error;                 /* 0: the child has not failed, or could not report it */
-	uint64_t most_mib, most_seconds; /* what it was allowed */
+	uint64_t most_mib, most_seconds; /* what the child was allowed */
 	char member[4096];               /* "": no member is concerned */
 	char reason[512];                /* "": the error says it */
 };
@@ -35,7 +35,7 @@ struct limited_report {
 struct converting {
 	struct archive_input input;
 	struct archive *tar;
-	struct archive_entry *entry; /* the member at hand; NULL: none */
+	struct archive_entry *entry; /* the member at hand; NULL: there is none */
 	struct limited_report *report;
 	int pipe;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Listing a directory. */
+/* Lists a directory. */
 #include "source/host/large_directory.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Examining the entries of a directory: attributes, link targets, xattrs and the holes of sparse files. */
+/* Examines the entries of a directory: attributes, link targets, xattrs and the holes of sparse files. */
 #include "source/host/large_directory.h"
 
 #include <errno.h>
@@ -280,7 +280,7 @@ static errcode_t note_link(const struct place *place, struct scan_entry *entry, 
 	return 0;
 }
 
-/* Not in all headers. */
+/* Some headers lack these numbers. */
 #define CONFIGFS_MAGIC 0x62656570
 #define FUSE_CONTROL_MAGIC 0x65735543
 

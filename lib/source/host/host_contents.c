@@ -23,7 +23,7 @@ struct host_reader {
 	const struct tree *tree;
 	const struct host_origin *origin;
 	uint32_t node;
-	int descriptor;        /* of the file; owned */
+	int descriptor;        /* the file's; owned */
 	uint32_t flags;        /* of that */
 	errcode_t flags_error; /* of asking for them */
 	struct opener opener;

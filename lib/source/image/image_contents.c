@@ -13,7 +13,7 @@
 struct image_reader {
 	const struct tree *tree;
 	const struct image_origin *origin;
-	const struct image_file *file; /* NULL: it has no data */
+	const struct image_file *file; /* NULL: the file has no data */
 	uint64_t size_bytes;           /* including the padding of the last block if the file is encrypted */
 	uint8_t *blocks;               /* BUFFER_BYTES, for blocks that the journal has; NULL: not needed yet */
 };

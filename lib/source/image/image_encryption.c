@@ -12,7 +12,7 @@
 
 #include "support/crc32c.h"
 
-#define NONCE_BYTES 16 /* at the end of each context */
+#define NONCE_BYTES 16 /* each context ends with the nonce */
 #define MOST_CONTEXT_BYTES 40
 #define FLAGS_OFFSET 3
 

@@ -12,7 +12,7 @@ struct collecting {
 	struct image_scan *scan;
 	struct image_worker *worker;
 	uint64_t first_block;
-	uint64_t blocks; /* from there on */
+	uint64_t blocks; /* counted from first_block on */
 };
 
 static bool take_record(void *context, const struct map_record *record)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The file that a source is, where it is not a directory. */
+/* Opens the file of a source that is not a directory. */
 #include "source/kind/source_kind.h"
 #include "source/kind/stored_contents.h"
 

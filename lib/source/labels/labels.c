@@ -43,7 +43,7 @@ struct labelling {
 	bool only_missing;
 };
 
-/* The prefix as it is put before "/name". */
+/* Returns the prefix in the form in which it comes before "/name". */
 static char *clean_prefix(const char *prefix)
 {
 	size_t bytes = prefix ? strlen(prefix) : 0;

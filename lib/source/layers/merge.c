@@ -48,7 +48,7 @@ struct pick {
 	const char *name;
 	uint8_t name_bytes;
 	bool is_whiteout;
-	bool is_closed;         /* no layer further down matters */
+	bool is_closed;         /* no lower layer matters */
 	bool hides;             /* a directory: it hides the names that lower layers have in it */
 	bool is_part;           /* a layer's directory has been made a part of this one */
 	bool is_encrypted_part; /* such a directory is encrypted */

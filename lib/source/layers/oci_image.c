@@ -30,7 +30,7 @@
 #include "support/run/interrupt.h"
 #include "support/text/json_document.h"
 
-/* A document that is larger is refused, as registries do: it is read into memory as a whole. */
+/* A larger document is refused, since it is read into memory as a whole; registries refuse it, too. */
 #define DOCUMENT_BYTES (4u << 20)
 #define DIGEST_DIGITS BASE16_ENCODE_LENGTH(SHA256_DIGEST_SIZE)
 #define BUFFER_BYTES ((size_t)256 << 10)
@@ -129,7 +129,7 @@ static errcode_t check_digest(const struct oci_blob *blob, struct sha256_ctx *ha
 	return problem_set_reason(problem, EINVAL, blob->path, "cannot use", "it is damaged: its sha256 is %s", digits);
 }
 
-/* Opens a regular file; blob may be NULL, else the size is checked. */
+/* Opens a regular file. If blob is not NULL, the size is checked. */
 static errcode_t open_file(const char *path, const struct oci_blob *blob, int *descriptor, struct stat *status,
                            struct problem *problem)
 {
@@ -160,7 +160,7 @@ static errcode_t parse(const char *path, const char *text, size_t bytes, json_ob
 	return 0;
 }
 
-/* Reads a JSON object; blob may be NULL, else size and sha256 are checked. */
+/* Reads a JSON object. If blob is not NULL, size and sha256 are checked. */
 static errcode_t read_document(const char *path, const struct oci_blob *blob, json_object **ret,
                                struct problem *problem)
 {
@@ -388,7 +388,7 @@ static errcode_t check_schema(const json_object *document, const char *path, str
 	return problem_set_reason(problem, EINVAL, path, "cannot use", "its schemaVersion is not 2");
 }
 
-/* Follows the indexes down to the manifest. */
+/* Follows the indexes from index.json to the manifest. */
 static errcode_t find_manifest(struct oci_image *image, const char *reference, struct problem *problem)
 {
 	SCOPE_FREE char *path = path_from(image->directory, "index.json");

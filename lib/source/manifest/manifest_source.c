@@ -53,7 +53,7 @@ struct manifest {
 	struct xattr_table *xattr_table;
 	struct xattr_table_memory last_set;
 	struct timespec mtime;     /* the manifest's own */
-	int directory;             /* its own; the tree's */
+	int directory;             /* the manifest's directory; owned by the tree */
 	uint32_t directory_origin; /* for relative paths, and for contents at the lines' own paths */
 	uint32_t files_origin;     /* for contents at other paths */
 	struct owner **owners;     /* by number; they are in the tree's memory */
@@ -235,7 +235,7 @@ static errcode_t find_data(struct manifest *manifest, const struct mtree_entry *
 	return data_segments_find(segments, manifest->options, descriptor, size_bytes);
 }
 
-/* The data of a file that has holes. */
+/* Reads the data map of a file that has holes. */
 static errcode_t read_map(struct manifest *manifest, struct tree_node *node)
 {
 	struct data_segments *segments = &manifest->segments;
@@ -253,7 +253,7 @@ static errcode_t read_map(struct manifest *manifest, struct tree_node *node)
 	return 0;
 }
 
-/* Lines often name the same contents one after another. */
+/* Lines often name the same contents one after another, so a repeated path is not added again. */
 static errcode_t name_contents(struct manifest *manifest, const char *path, struct tree_node *node)
 {
 	errcode_t error = 0;

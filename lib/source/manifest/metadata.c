@@ -24,7 +24,10 @@ struct metadata {
 	struct digests digests;
 	bool has_new_sets;
 
-	/* Entries of files that are not in the tree: collected while the manifest is read, then made at once. */
+	/*
+	 * The entries of files that are not in the tree. They are collected while the manifest is read, and
+	 * made together afterwards.
+	 */
 	struct mtree_entry *additions; /* in the order of the manifest */
 	size_t addition_count, addition_capacity;
 	struct arena memory;               /* holds the additions */

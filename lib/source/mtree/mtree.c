@@ -17,11 +17,11 @@ struct parser {
 	mtree_visit visit;
 	void *context;
 	struct mtree_entry defaults; /* from /set */
-	struct arena memory;         /* theirs */
+	struct arena memory;         /* memory of the defaults */
 	struct mtree_entry entry;    /* the line's entry; all lines reuse its path and its xattrs' array */
 	char *entry_path;
 	size_t entry_path_capacity;
-	char *current; /* the directory of names without a slash: "", or ending in a slash */
+	char *current; /* the directory of names without a slash: "", or a path that ends in a slash */
 	unsigned long line;
 	struct problem *problem;
 };

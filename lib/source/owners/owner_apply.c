@@ -69,7 +69,7 @@ static errcode_t map_id(const struct mapping *mapping, enum account_kind kind, u
 	return map_by_range(mapping, "cannot map its extended attributes", kind, id);
 }
 
-/* Within a tag entries are sorted by id: the kernel does not require it, but programs that compare ACLs do. */
+/* Orders entries by tag and id. The kernel does not require the order of ids, but programs that compare ACLs do. */
 static int compare_entries(const void *one, const void *other)
 {
 	const struct posix_acl_xattr_entry *first = one, *second = other;
@@ -150,8 +150,8 @@ static errcode_t map_xattr(const struct mapping *mapping, struct tree_xattr *xat
 }
 
 /*
- * Maps the ids within a file's set of xattrs, in place: *is_changed becomes true if any was, and sets may then be
- * equal. Malformed values stay as they are.
+ * Maps the ids within a file's set of xattrs, in place. *is_changed becomes true if any id was changed; two sets may
+ * then be equal. Malformed values stay as they are.
  */
 static errcode_t map_xattrs(const struct mapping *mapping, bool *is_changed)
 {

@@ -26,13 +26,13 @@ struct waiting_piece {
 struct unit {
 	enum unit_state state;
 	uint64_t start;
-	size_t successor; /* 0: none */
+	size_t successor; /* 0: there is none */
 	uint64_t restart; /* where the last member begins, if it has given no bytes yet */
 	errcode_t error;  /* EAGAIN: it must be known that a member begins at `restart` before it is unpacked */
 	char *reason;     /* owned */
 	struct waiting_piece waiting[UNPACK_WAITING_PIECES];
 	size_t first, count; /* the pieces that wait, a ring */
-	bool is_left;        /* by its thread */
+	bool is_left;        /* its thread has left it */
 };
 
 struct unpack_stream {

@@ -35,7 +35,7 @@ struct piece {
 struct spool_file {
 	int descriptor;
 	atomic_uint_fast64_t end_bytes;
-	atomic_uint users; /* stores, and the budget */
+	atomic_uint users; /* counts stores, and the budget */
 };
 
 struct unpacked_store {

@@ -29,7 +29,7 @@ static const uint8_t magic[MAGIC_BYTES] = { 0x28, 0xb5, 0x2f, 0xfd };
 
 struct state {
 	ZSTD_DCtx *stream;
-	uint64_t window_bytes; /* of the budget */
+	uint64_t window_bytes; /* taken from the budget */
 };
 
 static bool is_magic(const uint8_t *bytes)
