@@ -7,12 +7,12 @@
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
 
-/* A shorter range takes as long to share or to copy by the kernel as by us. */
+/* We copy shorter ranges ourselves: the kernel takes as long to share or to copy them. */
 #define LEAST_COPY_BYTES 65536u
 
 /*
- * The kernel copies, or lets both files share blocks where one filesystem has both (XFS, btrfs). Returns how many bytes
- * are done; after a refusal it is not asked again.
+ * Lets the kernel copy a range. If one filesystem has both files, it may let them share blocks (XFS, btrfs). Returns
+ * how many bytes are done. After a refusal the kernel is not asked again.
  */
 static uint64_t let_kernel_copy(struct place_worker *own, const struct content_range *range, int descriptor)
 {
@@ -53,7 +53,7 @@ static errcode_t copy_data(struct place *place, unsigned int worker, struct cont
 	return 0;
 }
 
-/* What the reader says of the bytes from `at` on, as far as `end`. */
+/* Returns the reader's range of the bytes from `at` on, cut at `end`. */
 static struct content_range range_at(const struct content_reader *reader, uint64_t at, uint64_t end)
 {
 	struct content_range range = content_reader_map(reader, at);
@@ -66,7 +66,7 @@ static struct content_range range_at(const struct content_reader *reader, uint64
 	return range;
 }
 
-/* A part that the tree calls data, or a hole: of that only what is unwritten takes room. */
+/* Copies a part that the tree calls data, or a hole. In a hole only unwritten extents take room. */
 static errcode_t copy_part(struct place *place, unsigned int worker, const struct piece_range *part, int descriptor,
                            bool *is_source, struct problem *problem)
 {

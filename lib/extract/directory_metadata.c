@@ -17,7 +17,7 @@ struct target {
 	struct place *place;
 	unsigned int worker;
 	uint32_t number;
-	const struct tree_node *node; /* that has the metadata */
+	const struct tree_node *node; /* the node that has the metadata */
 	int descriptor;
 	bool is_path;
 	char path[32]; /* /proc/self/fd/N leads to the file itself, also to a symlink */
@@ -53,7 +53,7 @@ static int set_xattr(const struct target *target, const struct tree_xattr *xattr
 	                         fsetxattr(target->descriptor, xattr->name, xattr->value, xattr->value_bytes, 0);
 }
 
-/* Those that it has from the directory that everything is put into. */
+/* Removes the ACLs that the file has inherited from the output directory. */
 static void remove_acls(const struct target *target)
 {
 	static const char *const names[] = { "system.posix_acl_access", "system.posix_acl_default" };
@@ -88,7 +88,7 @@ static errcode_t set_times(const struct target *target)
 	int failed = target->is_path ? utimensat(target->descriptor, "", times, AT_EMPTY_PATH) :
 	                               futimens(target->descriptor, times);
 
-	/* Linux before 5.8 has no AT_EMPTY_PATH here. */
+	/* Linux before 5.8 lacks AT_EMPTY_PATH for this call. */
 	if (failed && errno == EINVAL && target->is_path)
 		failed = utimensat(AT_FDCWD, target->path, times, 0);
 	return failed ? lose(target, LOSS_TIME, errno) : 0;
@@ -109,8 +109,8 @@ static struct target target_of(struct place *place, unsigned int worker, uint32_
 }
 
 /*
- * In this order: a new owner takes away set-user-id bits and capabilities, and an ACL changes the permissions of the
- * group, which the node has as the ACL's mask.
+ * Sets the metadata in this order because a new owner clears set-user-id bits and capabilities, and an ACL changes the
+ * permissions of the group; the node has these as the ACL's mask.
  */
 errcode_t metadata_set(struct place *place, unsigned int worker, uint32_t node, int descriptor, bool is_path)
 {
@@ -161,7 +161,7 @@ static errcode_t set_flags(const struct target *target)
 	return ioctl(target->descriptor, FS_IOC_SETFLAGS, &flags) ? lose(target, LOSS_FLAGS, errno) : 0;
 }
 
-/* What the host measures must be what the image has, or the contents are others. */
+/* Compares the host's fs-verity digest with the image's. If they differ, so do the contents. */
 static errcode_t measure(const struct target *target, const struct tree_verity *verity)
 {
 	union {
@@ -178,7 +178,10 @@ static errcode_t measure(const struct target *target, const struct tree_verity *
 	return is_same ? 0 : lose(target, LOSS_VERITY, EUCLEAN);
 }
 
-/* The descriptor is open to read alone, and nobody writes to the file any more: Linux wants it so. */
+/*
+ * Enables fs-verity. Linux requires that the descriptor is open for reading only, and that no descriptor is open for
+ * writing.
+ */
 static errcode_t set_verity(const struct target *target, const struct tree_verity *verity)
 {
 	const struct fsverity_enable_arg argument = {
@@ -202,7 +205,7 @@ errcode_t metadata_set_flags(struct place *place, unsigned int worker, uint32_t 
 	const struct tree_detail *detail = tree_detail(place->extraction->tree, target.node);
 	errcode_t error = detail->project ? set_project(&target, detail->project) : 0;
 
-	/* An immutable file could not be protected any more. */
+	/* fs-verity comes before the flags, since it could not be enabled on an immutable file. */
 	if (!error && detail->verity)
 		error = set_verity(&target, detail->verity);
 	return !error && has_flags(target.node) ? set_flags(&target) : error;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A directory of the host. First all directories are made, level by level, which nobody else can enter yet; then files,
- * by workers, with all but the data of long ones; then these data, cut into parts; then further names of files; then
- * what is left of long files, and file flags; and last the directories get their metadata, the deepest first, since
- * what is made in one changes its times, and permissions may forbid it.
+ * A directory of the host as output. First all directories are made, level by level; no other user can enter them yet.
+ * Then workers make the files, with all but the data of long ones. Then these data are written, cut into parts, and
+ * long files get their metadata. Then further names of files are made, and files get their flags. The directories get
+ * their metadata last, the deepest first: making a file in one changes its times, and its permissions may forbid it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,11 +21,11 @@
 struct directory_run {
 	struct extraction *extraction;
 	struct place place;
-	uint32_t *directories; /* that are made, by depth; the first is the root */
+	uint32_t *directories; /* directories that are made, by depth; the first is the root */
 	uint32_t directory_count;
-	uint32_t *levels; /* where in directories each depth begins; level_count + 1 */
+	uint32_t *levels; /* where each depth begins in `directories`; level_count + 1 numbers */
 	uint32_t level_count;
-	uint32_t level; /* the one that is worked at */
+	uint32_t level; /* the level at work */
 	pthread_mutex_t lock;
 	struct piece_cursor cursor; /* under the lock */
 };
@@ -50,7 +50,7 @@ static bool is_made(const struct directory_run *run, uint32_t node)
 	return S_ISDIR(node_at(run, node)->mode) && (mark == SELECTION_IN || mark == SELECTION_ABOVE);
 }
 
-/* Sorts the directories by depth; the root's is 0. */
+/* Sorts the directories by depth; the root has depth 0. */
 static errcode_t list_directories(struct directory_run *run)
 {
 	uint32_t node_count = run->extraction->tree->node_count, deepest = 0;
@@ -71,7 +71,10 @@ static errcode_t list_directories(struct directory_run *run)
 	run->directories = malloc(run->directory_count * sizeof(*run->directories));
 	if (!run->levels || !run->directories)
 		return ENOMEM;
-	/* Counted one place further on, then summed, so that filling moves each start to where it belongs. */
+	/*
+	 * Each depth is counted one place further on, and the counts are summed. Filling then moves each start to its
+	 * place.
+	 */
 	run->levels[2] = 1;
 	for (uint32_t node = 1; node < node_count; node++)
 		if (is_made(run, node) && depths[node] + 2 <= run->level_count)
@@ -85,7 +88,7 @@ static errcode_t list_directories(struct directory_run *run)
 	return 0;
 }
 
-/* With --force a directory that is there is taken as it is; anything else gives way. */
+/* With --force an existing directory is used as it is, and any other existing file is removed. */
 static errcode_t use_existing(const struct directory_run *run, int parent, const char *name)
 {
 	SCOPE_CLOSE int descriptor = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -187,7 +190,7 @@ static errcode_t each_level(struct directory_run *run, pool_task task, bool from
 
 /* --- Files -------------------------------------------------------------------------------------------------------- */
 
-/* Makes a file without contents; *descriptor is -1 for what is no regular file. */
+/* Makes a file without contents; *descriptor is -1 if it is not a regular file. */
 static errcode_t make_node(const struct tree_node *node, int parent, const char *name, int *descriptor)
 {
 	*descriptor = -1;
@@ -213,13 +216,13 @@ static errcode_t make_in_place(const struct directory_run *run, const struct tre
 	return unlinkat(parent, name, 0) ? errno : make_node(node, parent, name, descriptor);
 }
 
-/* Its end may be a hole, and parts of a long file are written in any order. */
+/* Sets the size, because a file may end in a hole and the parts of a long file are written in any order. */
 static errcode_t set_size(const struct tree_node *node, bool is_long, int descriptor)
 {
 	return (is_long || node->is_sparse) && ftruncate(descriptor, (off_t)node->size_bytes) ? errno : 0;
 }
 
-/* What cannot be read is told as it is, and not kept. */
+/* Reports a file whose contents cannot be read, and leaves it out. */
 static errcode_t leave_out(struct directory_run *run, unsigned int worker, uint32_t node, errcode_t error,
                            struct problem *own, struct problem *problem)
 {
@@ -381,7 +384,7 @@ static errcode_t each_piece(struct directory_run *run, enum piece_contents conte
 	return pool_run(run->extraction->pool, pool_workers(run->extraction->pool), take_pieces, run, problem);
 }
 
-/* --- What comes after contents ------------------------------------------------------------------------------------ */
+/* --- After the contents ------------------------------------------------------------------------------------------- */
 
 static errcode_t make_link(struct directory_run *run, unsigned int worker, uint32_t number, struct problem *problem)
 {
@@ -408,7 +411,7 @@ static errcode_t finish_long(struct directory_run *run, unsigned int worker, uin
 	int parent;
 
 	if (!place_has(&run->place, number)) {
-		/* It is there where its contents could not be read. */
+		/* If the contents could not be read, the file has been made and is removed. */
 		if (!place_parent(&run->place, worker, number, &parent))
 			unlinkat(parent, node_at(run, number)->name, 0);
 		return 0;
@@ -423,7 +426,7 @@ static errcode_t set_flags(struct directory_run *run, unsigned int worker, uint3
 {
 	SCOPE_CLOSE int descriptor = -1;
 
-	/* Linux has them for regular files and directories alone. */
+	/* Linux has flags only for regular files and directories. */
 	if (!place_has(&run->place, number) || !metadata_has_flags(&run->place, number))
 		return 0;
 	if (!S_ISREG(node_at(run, number)->mode))
@@ -448,7 +451,10 @@ static uint32_t chunk_end(const struct directory_run *run, size_t index)
 	return count - first < CHUNK_NODES ? count : first + CHUNK_NODES;
 }
 
-/* After each_piece(PIECES_OF_LONG), and before links are made: a file that has to go has one name then. */
+/*
+ * Called after each_piece(PIECES_OF_LONG) and before links are made, so a file that has to be removed has only one
+ * name.
+ */
 static errcode_t finish_all_long(void *context, unsigned int worker, size_t index, struct problem *problem)
 {
 	struct directory_run *run = context;
@@ -485,7 +491,9 @@ static errcode_t set_all_flags(void *context, unsigned int worker, size_t index,
 	return error;
 }
 
-/* The top as any new directory would be, where the tree's root is not among what was asked for. */
+/*
+ * Gives the output directory the permissions of any new directory, if the tree's root is not among the selected files.
+ */
 static void open_to_others(const struct place *place)
 {
 	if (!place->is_new || selection_has(&place->extraction->selection, TREE_ROOT))
@@ -493,7 +501,7 @@ static void open_to_others(const struct place *place)
 	mode_t mask = umask(0);
 
 	umask(mask);
-	/* If it cannot be, it stays as it is, and the user's. */
+	/* If this fails, only the user has access to it, as before. */
 	if (fchmod(place->root, 0777 & ~mask))
 		return;
 }

@@ -47,7 +47,7 @@ static errcode_t open_top(struct place *place, bool has_force, struct problem *p
 	if (!is_free && !has_force)
 		return problem_set_reason(problem, ENOTEMPTY, path, "cannot write into this directory",
 		                          "it is not empty; --force puts files in the place of those that are there");
-	/* Directories that are there may have one, too. */
+	/* Existing directories below may have a default ACL, too. */
 	place->inherits_acls = !is_free || fgetxattr(place->root, "system.posix_acl_default", NULL, 0) > 0;
 	return 0;
 }
@@ -114,7 +114,10 @@ errcode_t place_parent(struct place *place, unsigned int worker, uint32_t node, 
 	return place_directory(place, worker, place->extraction->tree->nodes[node].parent, descriptor);
 }
 
-/* What else goes wrong would go wrong with the next file, too: the host's disk is full or broken, memory is short. */
+/*
+ * True if only this file is affected. Any other error would also stop the next file: the host's disk is full or broken,
+ * or memory is short.
+ */
 static bool is_of_file(errcode_t error)
 {
 	static const errcode_t list[] = { EEXIST, ENOTEMPTY, EISDIR, ENOTDIR, ELOOP,   ENAMETOOLONG, EINVAL,

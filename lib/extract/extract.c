@@ -13,7 +13,7 @@ static const struct tree_output *const outputs[EXTRACT_FORMS] = {
 	[EXTRACT_LIST_JSON] = &json_list_output,
 };
 
-/* --- What the user is told ---------------------------------------------------------------------------------------- */
+/* --- Reports to the user ------------------------------------------------------------------------------------------ */
 
 static int compare_left_out(const void *one, const void *other)
 {
@@ -22,7 +22,7 @@ static int compare_left_out(const void *one, const void *other)
 	return first < second ? -1 : first > second;
 }
 
-/* Those of all workers, in the order of the tree. */
+/* Reports the files that all workers left out, in the order of the tree. */
 static errcode_t tell_left_out(struct extraction *extraction, struct extract_report *report)
 {
 	SCOPE_FREE struct left_out *all = NULL;
@@ -105,7 +105,7 @@ static errcode_t tell_missing(const struct extract_options *options, const bool 
 
 /* --- The run ------------------------------------------------------------------------------------------------------ */
 
-/* With is_strict, before anything is written: what the form can never hold. */
+/* With is_strict: refuses files that the form cannot hold, before anything is written. */
 static errcode_t check_strictly(struct extraction *extraction, struct extract_report *report, struct problem *problem)
 {
 	const struct extract_options *options = extraction->options;
@@ -196,7 +196,7 @@ static void free_workers(struct extraction *extraction)
 	selection_free(&extraction->selection);
 }
 
-/* Every path is wrong: nothing is made. */
+/* Reports that the image has none of the paths; nothing is made. */
 static errcode_t refuse_all(const struct extract_options *options, struct problem *problem)
 {
 	return problem_set_reason(problem, ENOENT, options->paths[0], "cannot be extracted", "%s",

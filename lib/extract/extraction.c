@@ -7,7 +7,7 @@
 
 char *extraction_path(const struct tree *tree, uint32_t node)
 {
-	/* It begins with the slash after the empty path of the root. */
+	/* The path of a node begins with the slash after the root's empty path; it is cut off. */
 	char *path = node == TREE_ROOT ? strdup(".") : path_text("", tree_ascend, tree, node, NULL);
 
 	if (path && node != TREE_ROOT)
@@ -45,7 +45,7 @@ errcode_t extraction_note_lacks(struct extraction *extraction, unsigned int work
 	uint64_t lacks = extraction->output->lacks ? extraction->output->lacks(tree, file) : 0;
 	errcode_t error = 0;
 
-	/* Once a file, unless it is not there under any name. */
+	/* A loss is noted once a file, but for every name if the file is left out under each of them. */
 	if (selection_first_name(&extraction->selection, node) != node && !(lacks & LOSS_BIT(LOSS_SOCKET)))
 		return 0;
 	for (unsigned int loss = 0; !error && lacks >> loss; loss++)

@@ -10,13 +10,13 @@ struct in_order {
 	struct extraction *extraction;
 	struct output_sink *sink;
 	const struct tree_output *output;
-	void *state; /* the output's */
+	void *state; /* the output's own */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct piece_cursor cursor; /* under the lock */
-	uint64_t turn;              /* the piece to be written next; under the lock */
-	bool is_over;               /* no further piece is begun; under the lock */
-	uint32_t directory;         /* the last one that was written, or passed over; of the thread whose turn it is */
+	uint64_t turn;              /* number of the piece to be written next; under the lock */
+	bool is_over;               /* no thread begins a further piece; under the lock */
+	uint32_t directory; /* last directory written or passed over; only the thread whose turn it is uses it */
 };
 
 static errcode_t sink_problem(const struct in_order *run, errcode_t error, struct problem *problem)
@@ -24,7 +24,7 @@ static errcode_t sink_problem(const struct in_order *run, errcode_t error, struc
 	return error ? problem_set(problem, error, run->sink->path, "cannot write") : 0;
 }
 
-/* --- What is written, in its turn --------------------------------------------------------------------------------- */
+/* --- Writing a piece in its turn ---------------------------------------------------------------------------------- */
 
 static errcode_t write_zeros(struct in_order *run, uint64_t count)
 {
@@ -38,7 +38,10 @@ static errcode_t write_zeros(struct in_order *run, uint64_t count)
 	return error;
 }
 
-/* Bytes [start, stop) of a file; is_lost: they cannot be read, and the header that says how many there are is out. */
+/*
+ * Writes bytes [start, stop) of a file. is_lost: they cannot be read, but the header with the file's size has been
+ * written, so zeros take their place.
+ */
 static errcode_t write_contents(struct in_order *run, const struct loaded *loaded, const struct loaded_file *file,
                                 uint64_t start, uint64_t stop, bool is_lost)
 {
@@ -72,7 +75,7 @@ static errcode_t tell_damage(struct in_order *run, unsigned int worker, const st
 	return extraction_damaged(run->extraction, worker, file->node, mark, &problem);
 }
 
-/* *is_written: the output has the node now. */
+/* Writes a node; *is_written: the output has it now. */
 static errcode_t write_node(struct in_order *run, unsigned int worker, uint32_t number, bool *is_written,
                             struct problem *problem)
 {
@@ -87,7 +90,7 @@ static errcode_t write_node(struct in_order *run, unsigned int worker, uint32_t 
 	*is_written = false;
 	if (file && file->error)
 		return tell_damage(run, worker, file, DAMAGE_LEFT_OUT, "; it is left out");
-	/* All names of an excluded file are left out. */
+	/* An excluded file is left out under all its names. */
 	if (extraction_mark(extraction, node.link_to) == DAMAGE_LEFT_OUT)
 		return 0;
 	*is_written = true;
@@ -97,9 +100,8 @@ static errcode_t write_node(struct in_order *run, unsigned int worker, uint32_t 
 }
 
 /*
- * The order of the stream is the tree's, but that a directory comes just before what is in it, and after the files
- * beside it: a reader such as tar(1) gives a directory its time and its permissions when it comes to what lies
- * elsewhere.
+ * The stream has the tree's order, except that a directory comes just before the files in it, and after the files
+ * beside it. A reader such as tar(1) sets a directory's time and permissions when it reaches files elsewhere.
  */
 #define NO_DIRECTORY UINT32_MAX
 
@@ -115,7 +117,7 @@ static uint32_t run_end(const struct tree_node *directory)
 	return directory->first_child + directory->child_count;
 }
 
-/* The one after it in this order. All steps together look at each node twice at most. */
+/* Returns the directory after this one in that order. All steps together look at each node at most twice. */
 static uint32_t next_directory(const struct tree_node *nodes, uint32_t directory)
 {
 	uint32_t next = first_directory(nodes, nodes[directory].first_child, run_end(&nodes[directory]));
@@ -125,7 +127,7 @@ static uint32_t next_directory(const struct tree_node *nodes, uint32_t directory
 	return next;
 }
 
-/* Writes the directories as far as this one, or all that are left (NO_DIRECTORY). */
+/* Writes the directories up to and including this one; NO_DIRECTORY: all that are left. */
 static errcode_t write_directories(struct in_order *run, unsigned int worker, uint32_t until, struct problem *problem)
 {
 	const struct extraction *extraction = run->extraction;
@@ -142,7 +144,7 @@ static errcode_t write_directories(struct in_order *run, unsigned int worker, ui
 	return error;
 }
 
-/* Before a node is written, or passed over. */
+/* Called before a node is written or passed over. */
 static errcode_t enter_directory(struct in_order *run, unsigned int worker, uint32_t number, struct problem *problem)
 {
 	const struct tree_node *nodes = run->extraction->tree->nodes;
@@ -177,7 +179,10 @@ static errcode_t write_nodes(struct in_order *run, unsigned int worker, struct p
 	return error;
 }
 
-/* Once the first part is written, the rest follows, whatever can be read of it: the header says how much there is. */
+/*
+ * Writes a part of a long file. Once the first part is written, all others follow even if they cannot be read, since
+ * the header gives the file's size.
+ */
 static errcode_t write_part(struct in_order *run, unsigned int worker, struct problem *problem)
 {
 	const struct loaded *loaded = &run->extraction->workers[worker].loaded;
@@ -207,7 +212,7 @@ static errcode_t write_piece(struct in_order *run, unsigned int worker, struct p
 	return error ? sink_problem(run, error, problem) : 0;
 }
 
-/* --- Who does it -------------------------------------------------------------------------------------------------- */
+/* --- The threads that write --------------------------------------------------------------------------------------- */
 
 /* Waits until all pieces before this one are written. False: the run is over. */
 static bool wait_for_turn(struct in_order *run, uint64_t number)
@@ -247,7 +252,10 @@ static uint64_t files_of(const struct piece *piece)
 	return piece->is_part ? piece->is_file_last : piece->end - piece->first;
 }
 
-/* One for each worker. It fails in its turn, so that the first failure in the order of the tree is the one told. */
+/*
+ * Each worker runs this. It reports a failure only in its turn, so that the first one in the order of the tree is
+ * reported.
+ */
 static errcode_t take_turns(void *context, unsigned int worker, size_t index, struct problem *problem)
 {
 	struct in_order *run = context;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lists: for people as tar(1) lists an archive with tv, and as JSON. */
+/* Lists a tree: as text, in the form in which tar(1) lists an archive with tv, and as JSON. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "tree/details.h"
 #include "tree/file_flags.h"
 
-/* Owner and size have a column together, as in tar(1): it begins this wide, and becomes wider where it has to. */
+/* Owner and size share a column, as in tar(1). It begins with this width, and becomes wider if it has to. */
 #define LEAST_COLUMN 19
 
 struct list {
@@ -73,7 +73,7 @@ static char type_letter(const struct output_node *output)
 	return '-';
 }
 
-/* "-rwxr-sr-t", as ls(1) has it. */
+/* Prints "-rwxr-sr-t", in ls(1)'s form. */
 static void print_mode(const struct output_node *output, FILE *stream)
 {
 	static const struct {

@@ -6,8 +6,8 @@
 #include "support/vector.h"
 
 static const struct {
-	const char *action; /* where the system refused it */
-	const char *lacks;  /* where the form has no place for it */
+	const char *action; /* if the system refused it */
+	const char *lacks;  /* if the form has no place for it */
 } kinds[LOSS_KINDS] = {
 	[LOSS_SOCKET] = { "cannot make this socket", "sockets" },
 	[LOSS_DEVICE] = { "cannot make this device", "devices" },

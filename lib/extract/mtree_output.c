@@ -35,7 +35,10 @@ static errcode_t mtree_begin(struct extraction *extraction, struct output_sink *
 	return 0;
 }
 
-/* As vis(3) writes it, with octal digits for all that is not a plain character; * ? [ are patterns to some readers. */
+/*
+ * Prints text in vis(3)'s form, with octal digits for each byte that is not a plain character. Some readers take * ? [
+ * for patterns, so these are encoded, too.
+ */
 static void print_encoded(const char *text, size_t bytes, FILE *stream)
 {
 	for (size_t i = 0; i < bytes; i++) {
@@ -153,7 +156,7 @@ static errcode_t mtree_node(void *state, const struct output_node *output, struc
 	print_encoded(path, strlen(path), mtree->stream);
 	fprintf(mtree->stream, " type=%s mode=%04o uid=%" PRIu32 " gid=%" PRIu32 " nlink=%" PRIu32, type_of(node->mode),
 	        node->mode & 07777u, node->uid, node->gid, node->links);
-	/* A fraction counts from the second after it, as the tree has it. */
+	/* As in the tree, the nanoseconds are added to the seconds. */
 	fprintf(mtree->stream, " time=%" PRId64 ".%09" PRIu32, node->mtime_seconds, node->mtime_nanoseconds);
 	print_kind(mtree, output);
 	print_flags(node, mtree->stream);

@@ -10,7 +10,10 @@
 #include "support/io/same_file.h"
 #include "support/run/interrupt.h"
 
-/* The most that an unprivileged pipe may hold: with 64 KiB, writer and reader wake each other 16 times as often. */
+/*
+ * An unprivileged pipe may hold at most so many bytes. With 64 KiB, writer and reader wake each other 16 times as
+ * often.
+ */
 #define PIPE_BYTES (1 << 20)
 #define STREAM_BYTES (64 << 10)
 

@@ -12,7 +12,7 @@ bool piece_has_contents(const struct selection *selection, uint32_t node)
 	       selection_first_name(selection, node) == node;
 }
 
-/* The node whose contents a file has, whatever its first selected name is. */
+/* Returns the node that holds a file's contents, whichever name of the file is selected first. */
 static const struct tree_node *file_of(const struct selection *selection, uint32_t node)
 {
 	return &selection->tree->nodes[selection->tree->nodes[node].link_to];
@@ -48,7 +48,10 @@ bool piece_range_next(const struct tree_node *node, uint64_t *at, uint64_t stop,
 	return true;
 }
 
-/* Where a part that begins at `at` ends: it has as much data as a piece may have, and the holes around them. */
+/*
+ * Returns the end of a part that begins at `at`. A part has as much data as a piece may have, and the holes around
+ * them.
+ */
 static uint64_t part_end(const struct tree_node *node, uint64_t at, uint32_t segment)
 {
 	uint64_t data_bytes = 0;
@@ -91,11 +94,11 @@ static void set_part(const struct selection *selection, struct piece *piece, uin
 	piece->stop = without_last_hole(node, part_end(node, start, segment), segment);
 	piece->is_file_first = start == 0;
 	piece->is_file_last = piece->stop == node->size_bytes;
-	/* So that the search for a segment does not begin anew with each part. */
+	/* This sets piece->segment, so that no part has to search for its segment from the beginning. */
 	piece_range_next(node, &at, start + 1, &piece->segment, &range);
 }
 
-/* Takes as many nodes as fit. */
+/* Sets the nodes of a piece: as many as fit. */
 static void set_nodes(const struct piece_cursor *cursor, struct piece *piece)
 {
 	const struct selection *selection = cursor->selection;

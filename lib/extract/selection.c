@@ -25,7 +25,7 @@ uint64_t selection_data_bytes(const struct tree_node *node)
 	return bytes;
 }
 
-/* "./a/" as "a/": tree_find_path() allows for slashes itself. */
+/* Returns "a/" for "./a/". tree_find_path() itself accepts further slashes. */
 static const char *without_dot(const char *path)
 {
 	while (path[0] == '.' && (path[1] == '/' || !path[1])) {
@@ -94,7 +94,9 @@ static void count_node(struct selection *selection, uint32_t number)
 		selection->data_bytes += selection_data_bytes(&selection->tree->nodes[node->link_to]);
 }
 
-/* A name that is refused may be the first of a file that has others. */
+/*
+ * Makes room for first names. They are needed because a refused name may be the first of a file that has other names.
+ */
 static errcode_t make_first_names(struct selection *selection, size_t path_count)
 {
 	const struct tree *tree = selection->tree;

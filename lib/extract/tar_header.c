@@ -7,7 +7,7 @@
 
 #include "support/vector.h"
 
-/* The fields of a block that we fill in. */
+/* The fields that we fill in of a header block. */
 struct ustar {
 	char name[100];
 	char mode[8], uid[8], gid[8];
@@ -24,7 +24,7 @@ struct ustar {
 
 _Static_assert(sizeof(struct ustar) == TAR_BLOCK_BYTES, "a header is a block");
 
-/* The largest numbers of 7 and of 11 octal digits. */
+/* The largest numbers that 7 and 11 octal digits can hold. */
 #define LARGEST_SHORT 07777777u
 #define LARGEST_LONG UINT64_C(077777777777)
 
@@ -117,7 +117,7 @@ errcode_t tar_records_complete(struct tar_records *records, const struct tar_mem
 	return error ? error : tar_record_add_number(records, "GNU.sparse.realsize", member->real_bytes);
 }
 
-/* What is too large has a record, which overrides this. */
+/* A number that is too large has a record, which overrides this field. */
 static void put_octal(char *field, size_t bytes, uint64_t number, uint64_t most)
 {
 	char text[24];

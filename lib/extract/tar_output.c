@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tar in the pax format: names are bytes (hdrcharset=BINARY), extended attributes are SCHILY.xattr records, which
- * GNU tar, bsdtar and we read (tar_xattr.h has the exception), owners are numbers, holes are left out as GNU.sparse 1.0
- * has them.
+ * Tar in the pax format. Names are bytes (hdrcharset=BINARY). Extended attributes are SCHILY.xattr records, which GNU
+ * tar, bsdtar and we read (tar_xattr.h has the exception). Owners are numbers. Holes are left out in the form of
+ * GNU.sparse 1.0.
  *
- * The headers are our own: libarchive (3.6) cuts off the names of sparse files that have more than 100 bytes, so that
- * one file takes the place of another, is a second off before 1970, has ids of ACLs up to 2^31 only, and gives a file
- * with an ACL other permissions. It packs the archive.
+ * We write the headers ourselves. libarchive (3.6) cuts off the names of sparse files that have more than 100 bytes, so
+ * that one file takes the place of another. Its times before 1970 are a second off, its ids of ACLs end at 2^31, and it
+ * gives a file with an ACL other permissions. libarchive only packs the archive.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,7 +20,7 @@
 #include "tree/details.h"
 #include "tree/file_flags.h"
 
-/* tar(1) writes records of so many bytes, and some readers of tapes want whole ones. */
+/* tar(1) writes records of this size, and some readers of tapes require whole records. */
 #define RECORD_BYTES 10240
 
 static const char zeros[RECORD_BYTES];
@@ -28,8 +28,8 @@ static const char zeros[RECORD_BYTES];
 struct tar {
 	const struct tree *tree;
 	struct tar_packer *packer;
-	struct tar_records records; /* of the member that is being written */
-	uint64_t unpadded_bytes; /* contents since the last header: what fills their block comes before the next one */
+	struct tar_records records; /* records of the member that is being written */
+	uint64_t unpadded_bytes; /* contents since the last header; their last block is padded before the next header */
 };
 
 static errcode_t tar_begin(struct extraction *extraction, struct output_sink *sink, void **state)
@@ -87,7 +87,7 @@ static errcode_t add_flags(struct tar_records *records, const struct tree_node *
 	return text && *text ? tar_record_add(records, "SCHILY.fflags", text, strlen(text)) : 0;
 }
 
-/* Adds the metadata, which only the first name of a file has. */
+/* Adds the metadata. Only the first name of a file has them. */
 static errcode_t add_metadata(struct tar *tar, const struct tree_node *node)
 {
 	const struct tree_detail *detail = tree_detail(tar->tree, node);
@@ -108,8 +108,9 @@ static errcode_t add_metadata(struct tar *tar, const struct tree_node *node)
 /* --- Members ------------------------------------------------------------------------------------------------------ */
 
 /*
- * GNU.sparse 1.0 puts the map before the data: how many segments there are, and of each where it begins and how long it
- * is, a number a line. An empty one at the end of the file says where that is. The caller frees it; NULL: no memory.
+ * Returns the map that GNU.sparse 1.0 puts before the data: the number of segments, and for each its start and its
+ * length, one number a line. An empty segment at the end of the file gives the file's size. The caller frees it; NULL:
+ * no memory.
  */
 static char *map_text(const struct tree_node *node, size_t *bytes)
 {
@@ -230,7 +231,7 @@ static errcode_t write_link(struct tar *tar, const struct output_node *output, c
 	return link ? write_member(tar, &member) : ENOMEM;
 }
 
-/* A directory's name ends in a slash; the root is "./". */
+/* Writes a member's headers. A directory's name ends in a slash; the root is "./". */
 static errcode_t tar_node(void *state, const struct output_node *output, struct problem *problem)
 {
 	struct tar *tar = state;
@@ -267,7 +268,7 @@ static errcode_t tar_hole(void *state, uint64_t count)
 	return 0;
 }
 
-/* Two blocks of zeros, and then as many as fill a record. */
+/* Ends the archive with two blocks of zeros, and with as many more as fill a record. */
 static errcode_t tar_end(void *state)
 {
 	struct tar *tar = state;

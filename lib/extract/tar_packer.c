@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Headers and short files are gathered; what is longer goes on without being copied. */
+/* Headers and short files are gathered in a buffer; longer bytes are passed on without a copy. */
 #define GATHERED_BYTES ((size_t)256 << 10)
 #define COPIED_BYTES ((size_t)64 << 10)
 
@@ -49,19 +49,19 @@ static int add_filter(struct archive *archive, enum extract_packing packing, uns
 
 	if (packing == EXTRACT_GZIP) {
 		result = archive_write_add_filter_gzip(archive);
-		/* Equal trees, equal bytes: without the time at which they were packed. */
+		/* The time of packing is left out, so that equal trees give equal bytes. */
 		return result < ARCHIVE_WARN ? result :
 		                               archive_write_set_filter_option(archive, "gzip", "timestamp", NULL);
 	}
 	result = archive_write_add_filter_zstd(archive);
-	/* Versions before 3.7 have no threads for it, and say so. */
+	/* libarchive before 3.7 has no threads for zstd, and reports it; that is ignored. */
 	snprintf(text, sizeof(text), "%u", threads);
 	if (result >= ARCHIVE_WARN && threads)
 		archive_write_set_filter_option(archive, "zstd", "threads", text);
 	return result;
 }
 
-/* What libarchive is to pack is one file of no format. */
+/* libarchive packs a single file in its raw format. */
 static int open_archive(struct tar_packer *packer, enum extract_packing packing, unsigned int threads)
 {
 	int result = archive_write_set_format_raw(packer->archive);
@@ -151,7 +151,7 @@ void tar_packer_destroy(struct tar_packer *packer)
 	if (!packer)
 		return;
 	archive_entry_free(packer->entry);
-	/* After a failure nothing is written any more. */
+	/* After a failure nothing more is written. */
 	if (packer->archive) {
 		archive_write_fail(packer->archive);
 		archive_write_free(packer->archive);

@@ -11,7 +11,10 @@ static bool needs_escapes(const char *name)
 	return strchr(name, '=') || strstr(name, "%3D") || strstr(name, "%25");
 }
 
-/* "%XX" in the place of each byte that is no letter and no digit. The caller frees it; NULL: no memory. */
+/*
+ * Returns the name with "%XX" for each byte that is not a letter, a digit or a point. The caller frees it; NULL: no
+ * memory.
+ */
 static char *escaped_keyword(const char *name)
 {
 	static const char prefix[] = "LIBARCHIVE.xattr.";

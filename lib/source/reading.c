@@ -10,8 +10,8 @@
 #include "source/unpack/window_budget.h"
 
 /*
- * Where what archives decompress to is kept meanwhile: TMPDIR, else the image's directory, where there is room, or
- * /var/tmp if the image is a device. The caller frees it; NULL: no memory.
+ * Returns the directory for the temporary file of decompressed archives: TMPDIR; else /var/tmp if the image is a
+ * device; else the image's directory, which has room. The caller frees it; NULL: no memory.
  */
 static char *spool_directory(const char *image, const struct stat *status)
 {
@@ -45,7 +45,7 @@ static errcode_t scan(const struct source_reading *reading, struct pool *pool, s
 	options.unpack_threads = reading->threads > 1 ? reading->threads : 0;
 	options.spool_directory = spool;
 	options.image_status = exists ? &status : NULL;
-	/* An image inside its own source is left out. */
+	/* If an image is inside its own source, it is left out. */
 	if (exists && S_ISREG(status.st_mode)) {
 		options.skip_device = status.st_dev;
 		options.skip_inode = status.st_ino;

@@ -9,12 +9,15 @@
 #include "support/vector.h"
 #include "tree/contents.h"
 
-/* All kinds of sources. The first one that takes a name without a prefix has it; an archive takes any. */
+/* All kinds of sources. A name without a prefix goes to the first kind that takes it; the archive kind takes any. */
 static const struct source_kind *const kinds[] = {
 	&directory_source, &manifest_source, &image_source, &archive_source, &oci_image_source,
 };
 
-/* More than docker and containerd make of an image, of which each that is not packed is open until it is copied. */
+/*
+ * This is more layers than docker and containerd allow in an image. A layer that is not packed stays open until its
+ * contents are copied.
+ */
 #define MOST_OPEN_LAYERS 128
 
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
@@ -91,14 +94,14 @@ errcode_t source_scan(struct source *source, const struct scan_options *options,
 
 struct stack {
 	struct source *sources;     /* their paths are owned */
-	struct merge_layer *layers; /* of the same numbers; their trees are NULL until they have been read */
+	struct merge_layer *layers; /* numbered as the sources; a layer's tree is NULL until it has been read */
 	size_t count, source_capacity, layer_capacity;
-	size_t next;                  /* the first one that has not been read */
-	size_t side_by_side;          /* how many are read at once from there on */
-	enum whiteout_form whiteouts; /* of what is added */
+	size_t next;                  /* the first source that has not been read */
+	size_t side_by_side;          /* how many sources from `next` on are read at once */
+	enum whiteout_form whiteouts; /* the form of the layers that are added */
 	const struct scan_options *options;
 	const struct source_base *base;
-	bool has_base_layer; /* layers begin with one more, of the base */
+	bool has_base_layer; /* the first of the layers is the base's */
 };
 
 static errcode_t add_layer(void *context, const struct source *source)
@@ -142,7 +145,7 @@ static errcode_t read_layer(struct stack *stack, size_t number, struct pool *poo
 
 	options.has_oci_whiteouts = layer->whiteouts == WHITEOUTS_OCI;
 	options.below = number || stack->base ? &layer->below : NULL;
-	/* Several archives are work for all processors already. */
+	/* Several archives are enough work for all processors. */
 	if (stack->side_by_side > 1 && options.unpack_threads)
 		options.unpack_threads = 1;
 	errcode_t error = source_scan(&stack->sources[number], &options, pool, &layer->tree, problem);
@@ -153,7 +156,7 @@ static errcode_t read_layer(struct stack *stack, size_t number, struct pool *poo
 		struct tree_origin *origin = &layer->tree->origins[i];
 
 		origin->source = (uint32_t)number;
-		/* Standard input has no path to be opened again by. */
+		/* Standard input has no path by which it could be opened again. */
 		if (number >= MOST_OPEN_LAYERS && origin->contents->open_late &&
 		    strcmp(stack->sources[number].path, "-") != 0)
 			origin->contents->open_late(origin);
@@ -175,15 +178,15 @@ static errcode_t read_serially(void *context, unsigned int worker, size_t index,
 	return error;
 }
 
-/* A source that starts a process is scanned alone. */
+/* True unless the source starts a process; such a source is scanned alone. */
 static bool scans_beside_others(const struct source *source)
 {
 	return !source->kind->scans_in_parallel && !(source->archive && source->archive->is_limited);
 }
 
 /*
- * Archives are unpacked by one thread each, and none depends on another: those that follow each other are read side by
- * side. A directory is read by all workers at once. The first failure in the order of sources is the same for any
+ * Reads the sources. One thread unpacks each archive, and no archive depends on another, so adjacent archives are read
+ * side by side. All workers together read a directory. The first failure in the order of sources is the same for any
  * number of threads.
  */
 static errcode_t read_layers(struct stack *stack, struct pool *pool, struct problem *problem)
@@ -203,7 +206,10 @@ static errcode_t read_layers(struct stack *stack, struct pool *pool, struct prob
 	return error;
 }
 
-/* How far archives are read tells how much there is, unless one is a pipe; directories find out by themselves. */
+/*
+ * Sets the progress total to the bytes of the archives, unless one is a pipe. Directories find their total while they
+ * are scanned.
+ */
 static void show_total(const struct stack *stack)
 {
 	uint64_t bytes = 0;
@@ -230,7 +236,7 @@ static size_t count_links_below(const struct stack *stack)
 	return count;
 }
 
-/* The files that hard links lead to become the lowest layer. */
+/* Reads the files of the base to which hard links lead; they become the lowest layer. */
 static errcode_t add_base(struct stack *stack, size_t count, struct pool *pool, struct problem *problem)
 {
 	SCOPE_FREE const char **paths = malloc(count * sizeof(*paths));

@@ -73,7 +73,7 @@ static bool is_either(const char *text, const char *word, const char *letter)
 	return !strcmp(text, word) || !strcmp(text, letter);
 }
 
-/* user:NAME:rwx[:ID], user::rwx and the same of a group; a number is allowed instead of a name. */
+/* Adds user:NAME:rwx[:ID], user::rwx or the same for a group; a number may replace the name. */
 static errcode_t add_account(struct acl *acl, bool is_user, char *const *fields, size_t count)
 {
 	unsigned int permissions;
@@ -93,7 +93,7 @@ static errcode_t add_account(struct acl *acl, bool is_user, char *const *fields,
 	return acl_add(acl, tag, permissions, (uint32_t)id);
 }
 
-/* mask::rwx or, as Solaris has it, mask:rwx. */
+/* Adds mask::rwx or, in Solaris's form, mask:rwx. */
 static errcode_t add_other(struct acl *acl, uint16_t tag, char *const *fields, size_t count)
 {
 	unsigned int permissions;
@@ -125,7 +125,7 @@ static errcode_t parse_entry(struct acl *acl, char *text)
 			return refuse(acl, "its ACL is damaged");
 		all[count++] = trim(field);
 	}
-	/* Nothing to add. */
+	/* In a default ACL the prefix "default:" says nothing new. */
 	if (acl->is_default && is_either(*fields, "default", "d")) {
 		fields++;
 		count--;
@@ -176,7 +176,10 @@ static int compare_entries(const void *one, const void *other)
 	return first->e_id < second->e_id ? -1 : first->e_id > second->e_id;
 }
 
-/* An ACL that names somebody has a mask, by default what all of its group class may do. */
+/*
+ * Completes an ACL. An ACL that names a user or group has a mask; by default it is the union of the permissions of its
+ * group class.
+ */
 errcode_t acl_complete(struct acl *acl)
 {
 	unsigned int tags = 0, permissions = 0;

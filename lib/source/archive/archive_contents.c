@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where a member's bytes are: in the archive, or what it unpacks to, where they lie as they are; else in a copy. */
+/*
+ * Finds a member's bytes. They stay in the archive, or in the bytes it unpacks to, if they lie there as they are; else
+ * they are copied.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -9,7 +12,7 @@
 #include "support/vector.h"
 #include "support/zeros.h"
 
-/* No block is smaller. */
+/* No block of a filesystem is smaller. */
 #define ZEROS_BYTES 1024u
 
 void archive_scan_set_unpacked(struct tree *tree, uint32_t origin, struct unpacked_store *store)
@@ -18,7 +21,7 @@ void archive_scan_set_unpacked(struct tree *tree, uint32_t origin, struct unpack
 	tree->origins[origin].knows_zeros = true;
 }
 
-/* Makes the room for copies if there is none yet. */
+/* Creates the store for copies if there is none yet. */
 static errcode_t open_spool(struct archive_scan *scan)
 {
 	struct archive_spool *spool = &scan->spool;
@@ -35,7 +38,7 @@ static errcode_t open_spool(struct archive_scan *scan)
 	return error;
 }
 
-/* What comes after what is there already. */
+/* Adds a segment that comes after those that are there already. */
 static errcode_t add_segment(struct archive_segments *segments, uint64_t start, uint64_t length, uint64_t stored)
 {
 	size_t count = segments->data.count;
@@ -49,7 +52,7 @@ static errcode_t add_segment(struct archive_segments *segments, uint64_t start, 
 	return error;
 }
 
-/* Would a segment there go on from the last one in the tree's terms, but not where it is stored? */
+/* True if a segment there would continue the last one in the file, but not in the place where it is stored. */
 static bool breaks_in_two(const struct archive_segments *segments, uint64_t start, uint64_t stored)
 {
 	if (!segments->data.count)
@@ -85,8 +88,8 @@ static errcode_t spool_stored(struct archive_scan *scan, uint64_t stored, uint64
 }
 
 /*
- * libarchive hands over bytes of its own where a member does not lie in our buffer in one piece, so once a buffer at
- * most. What was found in the archive until then is copied, too.
+ * Moves a member's contents to the copies. libarchive returns bytes of its own if a member is not in our buffer in one
+ * piece, so this happens at most once a buffer. The segments that were found in the archive until then are copied, too.
  */
 static errcode_t move_to_spool(struct archive_scan *scan)
 {
@@ -103,7 +106,7 @@ static errcode_t move_to_spool(struct archive_scan *scan)
 	return error;
 }
 
-/* What has just been unpacked is still in a processor's cache. */
+/* Counts zeros now, since bytes that have just been unpacked are still in a processor's cache. */
 static void count_zeros(struct archive_segments *segments, const char *bytes, size_t count, uint64_t offset)
 {
 	while (count) {
@@ -118,7 +121,7 @@ static void count_zeros(struct archive_segments *segments, const char *bytes, si
 	}
 }
 
-/* Notes zeros for copying. */
+/* Notes zeros for the workers that copy. */
 static void note_zeros(struct archive_scan *scan, const struct tree_node *node)
 {
 	const struct archive_segments *segments = &scan->segments;
@@ -137,7 +140,7 @@ static errcode_t read_block(struct archive_scan *scan, const void *bytes, size_t
 	if (!segments->is_spooled &&
 	    (!archive_input_locate(&scan->input, bytes, count, &stored) || breaks_in_two(segments, offset, stored)))
 		error = move_to_spool(scan);
-	/* What is not packed as a whole may be so by members, as in zip. */
+	/* An archive that is not packed as a whole may pack its members, as zip does. */
 	if (!error && !scan->input.stream)
 		error = source_counts_unpacked(scan->options->counts, segments->is_spooled ? count : 0);
 	if (!error && segments->is_spooled) {
@@ -150,8 +153,8 @@ static errcode_t read_block(struct archive_scan *scan, const void *bytes, size_t
 }
 
 /*
- * Contents of tar and cpio lie in one piece, so the first block tells where all of them are, and libarchive seeks
- * over the rest. Others (zip) can have more after the contents, which only reading them finds.
+ * True if the first block tells where all contents are. In tar and cpio they are in one piece, and libarchive seeks
+ * over the rest. Other formats (zip) can have more bytes after the contents, which are found only by reading them.
  */
 static bool lies_in_one_piece(const struct archive_scan *scan)
 {

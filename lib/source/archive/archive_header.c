@@ -17,7 +17,7 @@ struct record {
 	bool is_global;
 };
 
-/* Fields that extended headers replace. */
+/* The fields that extended headers replace. */
 enum { SIZE = 1, UID = 2, GID = 4, TIME = 8 };
 
 static errcode_t damaged(const struct archive_scan *scan, const char *what, size_t bytes)
@@ -43,7 +43,7 @@ static bool is_number(const char *text, size_t bytes)
 	return bytes && digits == bytes;
 }
 
-/* [-]SECONDS[.FRACTION]; -0.97 is 0.03 seconds after -1. */
+/* Parses [-]SECONDS[.FRACTION]; -0.97 is 0.03 seconds after -1. */
 static bool parse_time(const char *text, size_t bytes, struct tree_time *time)
 {
 	bool is_negative = bytes && *text == '-';
@@ -93,7 +93,7 @@ static errcode_t read_text(struct archive_scan *scan, const struct record *recor
 	return *text ? 0 : archive_scan_problem(scan, ENOMEM, "cannot read", NULL);
 }
 
-/* "tar --selinux" writes a label as text, and setfilecon(3) adds the NUL when tar extracts it. */
+/* Reads a label. "tar --selinux" writes it as text, and setfilecon(3) adds the NUL when tar extracts it. */
 static errcode_t read_label(struct archive_scan *scan, const struct record *record)
 {
 	struct record text = *record;
@@ -108,15 +108,15 @@ static bool begins_with(const struct record *record, const char *prefix)
 	return record->key_bytes >= strlen(prefix) && !memcmp(record->key, prefix, strlen(prefix));
 }
 
-/* Keys of a file's extended headers that libarchive takes. */
+/* The keys of a file's extended headers that libarchive uses. */
 static const struct pax_key {
 	const char *name;
 	bool is_number;
-	bool is_private;    /* of one writer, which does not give it for all files at once */
-	bool is_asked;      /* it is nothing to us where times are not asked for */
-	unsigned int given; /* what it counts instead of */
+	bool is_private;    /* only one writer has it, and does not give it for all files at once */
+	bool is_asked;      /* we ignore it unless times are asked for */
+	unsigned int given; /* the field that it replaces */
 	bool is_time;
-	size_t time; /* where it is in struct archive_header */
+	size_t time; /* its offset in struct archive_header */
 } pax_keys[] = {
 	{ .name = "path" },
 	{ .name = "linkpath" },
@@ -154,7 +154,10 @@ static errcode_t read_record(struct archive_scan *scan, const struct record *rec
 	bool is_binary = begins_with(record, binary), is_encoded = begins_with(record, encoded), is_right = true;
 	const struct pax_key *key = find_key(scan, record);
 
-	/* libarchive leaves these out; of what others think of (git writes a comment), nothing is lost. */
+	/*
+	 * libarchive ignores these keys in global headers. Keys of other writers (git writes a comment) may be ignored
+	 * without a loss.
+	 */
 	if (record->is_global && ((key && !key->is_private) || is_binary || is_encoded))
 		return archive_scan_problem(scan, ENOTSUP, "cannot read",
 		                            "a global extended header says something of files, which is not supported");
@@ -178,7 +181,7 @@ static errcode_t read_record(struct archive_scan *scan, const struct record *rec
 	return is_right ? 0 : damaged(scan, record->key, record->key_bytes);
 }
 
-/* Records are "BYTES KEY=VALUE\n", where BYTES counts all of that. */
+/* Reads records. Each is "BYTES KEY=VALUE\n", where BYTES counts the whole record. */
 static errcode_t read_records(struct archive_scan *scan, const char *text, size_t bytes, bool is_global,
                               unsigned int *given)
 {
@@ -207,7 +210,7 @@ static errcode_t read_records(struct archive_scan *scan, const char *text, size_
 	return error;
 }
 
-/* Digits with blanks or NULs around them, or one of GNU tar's binary numbers. */
+/* True for digits with blanks or NULs around them, and for one of GNU tar's binary numbers. */
 static bool is_octal(const char *field, size_t bytes, bool may_be_negative)
 {
 	size_t at = 0;
@@ -251,7 +254,7 @@ static errcode_t check_fields(const struct archive_scan *scan, const char *block
 	return 0;
 }
 
-/* Any number of headers that say more, each with a body, and then the member's own. */
+/* Reads a tar member's headers: any number of extended ones, each with a body, and then the member's own. */
 static errcode_t read_tar(struct archive_scan *scan, const char *bytes, size_t count)
 {
 	unsigned int given = 0;

@@ -13,18 +13,18 @@
 #include "support/vector.h"
 
 /*
- * A multiple of tar's 512, so that headers are not cut in two and contents stay in place. For Linux 6.1's source (84
- * 000 members), 1 MiB took as long as 256 KiB.
+ * This is a multiple of tar's 512, so that headers are not cut in two and contents stay in place. For Linux 6.1's
+ * source (84 000 members), 1 MiB took as long as 256 KiB.
  */
 #define BUFFER_BYTES ((size_t)BUFFER_SIZE(256, 4) << 10)
 
-/* A pipe can have less to give at first; ISO 9660 is known by what lies at 32769. */
+/* A pipe can return fewer bytes at first. ISO 9660 is recognized by bytes at 32769. */
 #define LEAST_BEGINNING_BYTES ((size_t)BUFFER_SIZE(64, 4) << 10)
 
 /*
- * libarchive converts names to the locale's characters; in the C locale, which is ours, it fails to and hands over
- * bytes as they are, which is what we want. (In UTF-8 it would normalize them: other bytes, another name.) Formats
- * that store UTF-16 have no bytes to hand over; for them the thread gets a UTF-8 locale.
+ * Chooses the locale to whose characters libarchive converts names. In the C locale, which is ours, the conversion
+ * fails and libarchive returns the bytes as they are, which is our aim. (In UTF-8 it would normalize them: other bytes,
+ * another name.) Formats that store UTF-16 have no such bytes; for them the thread gets a UTF-8 locale.
  */
 static void choose_locale(struct archive_input *input)
 {
@@ -35,7 +35,7 @@ static void choose_locale(struct archive_input *input)
 		input->callers_locale = uselocale(input->own_locale);
 }
 
-/* The next bytes into the buffer, at least as many unless it is the end. */
+/* Reads the next bytes into the buffer, at least `least` unless the input ends. */
 static errcode_t fill_buffer(struct archive_input *input, size_t least)
 {
 	size_t kept = input->keeps_all ? (size_t)input->at : 0, count = 0, got = 0;
@@ -107,7 +107,7 @@ static la_ssize_t unpack_some(struct archive *archive, struct archive_input *inp
 	return ARCHIVE_FATAL;
 }
 
-/* What members are read from: the file, or what it unpacks to. */
+/* Returns bytes from which members are read: those of the file, or those that it unpacks to. */
 static la_ssize_t read_members(struct archive *archive, void *context, const void **bytes)
 {
 	struct archive_input *input = context;
@@ -132,7 +132,7 @@ static la_ssize_t read_members(struct archive *archive, void *context, const voi
 	return count;
 }
 
-/* More of a manifest that libarchive unpacks. */
+/* Unpacks more of a manifest that libarchive unpacks. */
 static errcode_t unpack_text(struct archive_input *input)
 {
 	if (archive_packer_block(input->archive, (const void **)&input->text, &input->text_bytes) == ARCHIVE_OK)
@@ -165,7 +165,7 @@ static ssize_t read_text(void *context, char *bytes, size_t count)
 	return (ssize_t)count;
 }
 
-/* What has been read to look at it, libarchive has not seen. */
+/* Goes back over the beginning that we have looked at, since libarchive has not seen it. */
 static void go_back(struct archive_input *input)
 {
 	if (input->is_unread)
@@ -173,7 +173,7 @@ static void go_back(struct archive_input *input)
 	input->is_unread = false;
 }
 
-/* Less than asked is allowed: the rest is read, and found to be missing. */
+/* Skips bytes for libarchive. It may skip fewer than asked: libarchive then reads the rest and finds it missing. */
 static la_int64_t skip(struct archive *archive, void *context, la_int64_t count)
 {
 	struct archive_input *input = context;
@@ -206,7 +206,7 @@ static la_int64_t seek(struct archive *archive, void *context, la_int64_t offset
 	return to - (int64_t)input->start;
 }
 
-/* While it is at hand: the buffer is used for other parts of the file, too. */
+/* Looks at the beginning while it is at hand; the buffer is later used for other parts of the file. */
 static void look_at_text(struct archive_input *input)
 {
 	input->looks_like = archive_kind_recognize(input->text, input->text_bytes);
@@ -233,7 +233,7 @@ static errcode_t examine(struct archive_input *input, int descriptor)
 	return 0;
 }
 
-/* Reads the beginning, which is left to be read. */
+/* Reads the beginning and looks at it; libarchive still gets these bytes. */
 static errcode_t begin(struct archive_input *input, int descriptor, const struct archive_kind *kind,
                        const struct scan_options *options)
 {
@@ -243,7 +243,7 @@ static errcode_t begin(struct archive_input *input, int descriptor, const struct
 	input->file.windows = options ? options->windows : NULL;
 	errcode_t error = examine(input, descriptor);
 
-	/* The unpacker reads it from its beginning. */
+	/* The unpacker reads a pipe from its beginning, so all bytes are kept until then. */
 	input->keeps_all = options && !input->file.is_regular;
 	if (!error)
 		error = fill_buffer(input, LEAST_BEGINNING_BYTES);
@@ -256,7 +256,10 @@ static errcode_t begin(struct archive_input *input, int descriptor, const struct
 	return 0;
 }
 
-/* libarchive leaves out what it has no memory for, such as the value of an xattr, and says that all is well. */
+/*
+ * Reads a header. libarchive leaves out parts for which it has no memory, such as the value of an xattr, and reports
+ * success; errno shows it.
+ */
 static int read_header(struct archive_input *input, uint64_t from, struct archive_entry **entry)
 {
 	input->tap.from = from;
@@ -272,8 +275,8 @@ static int read_header(struct archive_input *input, uint64_t from, struct archiv
 }
 
 /*
- * Whether the file is packed is known once libarchive has looked at its beginning, which is at hand. One that is not
- * is read anew, without this, so that libarchive can seek in it.
+ * Opens the unpacker. libarchive finds out whether the file is packed when it looks at the beginning, which is at hand.
+ * A file that is not packed is read anew, without the unpacker, so that libarchive can seek in it.
  */
 static errcode_t open_unpacker(struct archive_input *input)
 {
@@ -288,17 +291,17 @@ static errcode_t open_unpacker(struct archive_input *input)
 	bool is_open = archive_read_open1(input->unpacker) == ARCHIVE_OK &&
 	               archive_read_next_header(input->unpacker, &entry) == ARCHIVE_OK;
 
-	/* Any byte is something to the raw format. */
+	/* The raw format accepts any bytes. */
 	if (!is_open && !is_empty && archive_errno(input->unpacker) == ENOMEM)
 		return ENOMEM;
 	if (!is_open && !is_empty)
 		return input->error ? input->error : EBADMSG;
-	/* One filter is the file itself. */
+	/* One of libarchive's filters is the file itself. */
 	input->filters = archive_filter_count(input->unpacker) - 1;
 	return 0;
 }
 
-/* Reading begins anew, without the unpacker, if it can. */
+/* Begins to read anew without the unpacker, if the input allows it. */
 static void rewind_input(struct archive_input *input)
 {
 	input->is_unread = input->buffer_at == input->start;
@@ -309,7 +312,10 @@ static void rewind_input(struct archive_input *input)
 	archive_read_free(TAKE(input->unpacker));
 }
 
-/* What unpacks what begins so, if it is packed at all and no more than once; NULL: libarchive. */
+/*
+ * Returns the format of ours that unpacks a file with this beginning, if it is packed at all and only once; NULL:
+ * libarchive unpacks it.
+ */
 static const struct decoder_format *recognize_format(const struct archive_input *input)
 {
 	const uint8_t *text = (const uint8_t *)input->text;
@@ -321,7 +327,7 @@ static const struct decoder_format *recognize_format(const struct archive_input 
 	return zstd_format && zstd_format->begins(text, input->text_bytes) ? zstd_format : NULL;
 }
 
-/* NULL: it is read as it is, where it lies. */
+/* Returns the format that unpacks the input; NULL: the file is read as it is, and contents stay in it. */
 static const struct decoder_format *choose_format(const struct archive_input *input,
                                                   const struct decoder_format *recognized)
 {
@@ -354,8 +360,8 @@ static errcode_t open_stream(struct archive_input *input, const struct decoder_f
 }
 
 /*
- * Reads the first header. To the raw format, which is asked last, anything is an archive with one member: so packed
- * text is unpacked, and so is what is of no kind, to say what it is instead.
+ * Reads the first header. libarchive tries the raw format last, which takes anything for an archive with one member. So
+ * packed text is unpacked, and so is input of no known kind, so that the message can tell what it is.
  */
 static errcode_t begin_archive(struct archive_input *input)
 {
@@ -363,7 +369,7 @@ static errcode_t begin_archive(struct archive_input *input)
 	errcode_t error = open_unpacker(input);
 	const struct decoder_format *format = error || !input->options ? NULL : choose_format(input, recognized);
 
-	/* More may have been read, for which the buffer has moved. */
+	/* If more bytes have been read, the buffer has moved. */
 	if (input->keeps_all)
 		input->text = input->buffer;
 
@@ -394,7 +400,7 @@ static bool is_raw(const struct archive_input *input)
 	return input->first_result == ARCHIVE_OK && archive_format(input->archive) == ARCHIVE_FORMAT_RAW;
 }
 
-/* Says why the source is not read; EBADMSG. */
+/* Says why the source is not read. Returns EBADMSG. */
 static errcode_t refuse(struct archive_input *input)
 {
 	const struct archive_kind *is = input->looks_like;
@@ -426,7 +432,7 @@ static errcode_t open_archive(struct archive_input *input)
 		snprintf(input->refusal, sizeof(input->refusal), "it is packed more than once");
 		return EBADMSG;
 	}
-	/* Zeros are an empty tar archive; an ISO 9660 image begins with 32 KiB of them. */
+	/* A file of zeros is an empty tar archive, but an ISO 9660 image also begins with 32 KiB of zeros. */
 	if (input->kind == &archive_kind_common && input->first_result == ARCHIVE_EOF) {
 		snprintf(input->refusal, sizeof(input->refusal),
 		         "it has no members; if that is right, give it as tar:FILE");
@@ -434,7 +440,7 @@ static errcode_t open_archive(struct archive_input *input)
 	}
 	if (!is_raw(input))
 		return 0;
-	/* Text that is not packed is at hand already. */
+	/* The beginning of text that is not packed is at hand already. */
 	if (input->filters) {
 		error = unpack_text(input);
 		look_at_text(input);
@@ -487,7 +493,7 @@ int archive_input_next(struct archive_input *input, struct archive_entry **entry
 		*entry = input->first;
 		return input->first_result;
 	}
-	/* As the next call would do first; but then nothing said where the header begins. */
+	/* archive_read_next_header() would also do this first, but it would not tell where the header begins. */
 	int skipped = archive_read_data_skip(input->archive);
 
 	if (skipped == ARCHIVE_EOF || skipped == ARCHIVE_FATAL)
@@ -523,7 +529,7 @@ errcode_t archive_input_problem(const struct archive_input *input, errcode_t err
 
 void archive_input_close(struct archive_input *input)
 {
-	/* Its threads read from all of the others. */
+	/* The stream's threads use all that is freed below. */
 	unpack_stream_close(input->stream);
 	if (input->owns_store)
 		unpacked_store_destroy(input->store);
@@ -583,8 +589,8 @@ static bool is_stored_at(const struct archive_input *input, const uint8_t *bytes
 }
 
 /*
- * What begins in one block of the input and ends in the next one libarchive has copied; so it says where it is, and the
- * bytes themselves whether it is right.
+ * Finds bytes from libarchive in the input. libarchive has copied bytes that begin in one block of the input and end in
+ * the next one. For them its position tells where they are, and a comparison of the bytes whether that is right.
  */
 bool archive_input_locate(const struct archive_input *input, const void *bytes, size_t count, uint64_t *offset)
 {

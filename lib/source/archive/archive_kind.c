@@ -19,7 +19,10 @@ const struct archive_kind archive_kind_layer = {
 
 const struct archive_kind archive_kind_manifest = { .prefix = ARCHIVE_KIND_MANIFEST_PREFIX, .what = "a manifest" };
 
-/* Those that have to be named: few use them, and their parsers in libarchive have had most of its defects. */
+/*
+ * These kinds have to be named by their prefix: few users need them, and their parsers in libarchive have had most of
+ * its defects.
+ */
 static const struct archive_kind kinds[] = {
 	{ .prefix = "tar", .what = "a tar archive", .formats = { archive_read_support_format_tar } },
 	{ .prefix = "cpio", .what = "a cpio archive", .formats = { archive_read_support_format_cpio } },
@@ -80,12 +83,12 @@ static const struct archive_kind kinds[] = {
 
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
-/* Those of libarchive that are not programs of their own (lzop, lrzip and grzip are). */
+/* libarchive's filters, except those that run a program (lzop, lrzip and grzip do). */
 static const struct packer {
 	const char *name;
-	const char *suffix;               /* of a manifest's name; NULL: none is usual */
+	const char *suffix;               /* the usual end of such a manifest's name; NULL: there is none */
 	const char *signature;            /* NULL: too short to be told from text */
-	int (*support)(struct archive *); /* NULL: not unpacked */
+	int (*support)(struct archive *); /* NULL: it is not unpacked */
 } packers[] = {
 	{ "gzip", ".gz", "\x1f\x8b", archive_read_support_filter_gzip },
 	{ "zstd", ".zst", "\x28\xb5\x2f\xfd", archive_read_support_filter_zstd },
@@ -151,7 +154,10 @@ const struct archive_kind *archive_kind_recognize(const char *bytes, size_t coun
 #define TAR_CHECKSUM_AT 148
 #define TAR_CHECKSUM_BYTES 8
 
-/* POSIX's rule (ustar): the sum of all bytes of the header, those of the checksum's field taken for blanks. */
+/*
+ * True for a tar header, by POSIX's rule (ustar): the sum of all bytes of the header, in which the checksum's field
+ * counts as blanks.
+ */
 static bool is_tar_header(const uint8_t *bytes)
 {
 	const char *field = (const char *)bytes + TAR_CHECKSUM_AT;
@@ -191,8 +197,9 @@ const char *archive_kind_packer(const char *bytes, size_t count)
 }
 
 /*
- * A libarchive that was built without a library says ARCHIVE_WARN, and would run a program instead. That is known
- * only once it has been asked to, so another archive is asked first.
+ * True if libarchive has this support built in. A libarchive that was built without a library returns ARCHIVE_WARN, and
+ * would run a program instead. It tells this only when the support is asked for, so another archive object is asked
+ * first.
  */
 static bool is_built_in(int (*support)(struct archive *))
 {
@@ -205,7 +212,7 @@ static bool is_built_in(int (*support)(struct archive *))
 
 errcode_t archive_kind_support_formats(const struct archive_kind *kind, struct archive *archive)
 {
-	/* ARCHIVE_WARN: this libarchive was built without some compression of the format. */
+	/* ARCHIVE_WARN: this libarchive was built without one of the format's compressions. */
 	for (size_t i = 0; i < ARCHIVE_KIND_FORMATS && kind->formats[i]; i++)
 		if (kind->formats[i](archive) < ARCHIVE_WARN)
 			return ENOMEM;

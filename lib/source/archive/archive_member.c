@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A member's type, owner, mode, times, target, device and extended attributes, its ACLs among them; and what is told of
- * it.
+ * Reads a member's type, owner, mode, times, target, device and extended attributes, its ACLs among them, and describes
+ * the member in messages.
  */
 #include <errno.h>
 #include <limits.h>
@@ -20,7 +20,7 @@
 #define ACCESS_NAME "system.posix_acl_access"
 #define DEFAULT_NAME "system.posix_acl_default"
 
-/* NULL: no member is at hand, or there is no memory. */
+/* Returns a path for messages. NULL: no member is at hand, or there is no memory. */
 static char *member_path(const struct archive_scan *scan)
 {
 	const char *member = scan->entry ? archive_entry_pathname(scan->entry) : NULL;
@@ -73,7 +73,7 @@ bool archive_scan_takes_times(const struct archive_scan *scan)
 	       (archive_format(scan->input.archive) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR;
 }
 
-/* Beside those of extended headers, GNU tar's own form can have some. */
+/* Sets the other times. They come from extended headers, or from GNU tar's own form of a header. */
 static errcode_t set_other_times(const struct archive_scan *scan, struct tree_node *node)
 {
 	struct archive_entry *entry = scan->entry;
@@ -135,7 +135,7 @@ static errcode_t set_target(const struct archive_scan *scan, struct tree_node *n
 	return node->target ? 0 : archive_scan_problem(scan, error ? error : ENOMEM, "cannot read", NULL);
 }
 
-/* As many bits as Linux has for them. */
+/* Sets the device numbers. They may have as many bits as Linux has for them. */
 static errcode_t set_device(const struct archive_scan *scan, struct tree_node *node)
 {
 	uint64_t major = archive_entry_rdevmajor(scan->entry), minor = archive_entry_rdevminor(scan->entry);
@@ -165,7 +165,7 @@ static errcode_t add_xattr(struct archive_scan *scan, uint32_t *count, const cha
 	return 0;
 }
 
-/* 0: not one of a POSIX ACL. */
+/* Returns the tag of a POSIX ACL's entry; 0: it is not one. */
 static uint16_t tag_of(int archive_tag)
 {
 	static const struct {
@@ -181,7 +181,7 @@ static uint16_t tag_of(int archive_tag)
 	return 0;
 }
 
-/* An ACL as libarchive has it, of Solaris's tar and of formats other than tar. */
+/* Reads an ACL in libarchive's form: one of Solaris's tar, or of a format other than tar. */
 static errcode_t read_entries(const struct archive_scan *scan, int type, struct acl *acl)
 {
 	int entry_type, permissions, tag, id;
@@ -196,7 +196,7 @@ static errcode_t read_entries(const struct archive_scan *scan, int type, struct 
 
 		if (!tag_of(tag))
 			return xattr_problem(scan, EINVAL, "its ACL is not a POSIX one");
-		if (is_named && id == INT_MAX) /* which libarchive makes of every larger one, too */
+		if (is_named && id == INT_MAX) /* libarchive turns every larger id into this one */
 			return xattr_problem(
 				scan, EOVERFLOW,
 				"its ACL has an id of 2147483647 or more, which libarchive cannot tell apart");
@@ -208,7 +208,7 @@ static errcode_t read_entries(const struct archive_scan *scan, int type, struct 
 	return error;
 }
 
-/* Libarchive has given what the ACL says of the owner, the group and the others to the mode. */
+/* Adds the entries of the owner, the group and the others from the mode, to which libarchive has moved them. */
 static errcode_t read_from_mode(struct acl *acl, uint16_t mode)
 {
 	static const uint16_t tags[] = { ACL_OTHER, ACL_GROUP_OBJ, ACL_USER_OBJ };
@@ -220,7 +220,10 @@ static errcode_t read_from_mode(struct acl *acl, uint16_t mode)
 	return error;
 }
 
-/* The mode's group bits are the mask, if there is one. An ACL of three entries says no more than the mode. */
+/*
+ * Sets the mode from the ACL. Its group bits are the mask, if there is one. An ACL of three entries says no more than
+ * the mode, so it is dropped.
+ */
 static void give_to_mode(struct acl *acl, uint16_t *mode)
 {
 	int mask = acl_permissions(acl, ACL_MASK), group = acl_permissions(acl, ACL_GROUP_OBJ);
@@ -233,7 +236,7 @@ static void give_to_mode(struct acl *acl, uint16_t *mode)
 		acl->count = 0;
 }
 
-/* What the header says, where that is known; libarchive changes it. */
+/* Reads an ACL from the header's text if that is known, since libarchive changes it. */
 static errcode_t read_acl(struct archive_scan *scan, bool is_default, struct tree_node *node, struct acl *acl)
 {
 	const char *text = is_default ? scan->header.default_acl : scan->header.access_acl;
@@ -270,7 +273,7 @@ static errcode_t add_acl(struct archive_scan *scan, bool is_default, uint32_t *c
 	return error ? xattr_problem(scan, error, acl.why) : 0;
 }
 
-/* A header has room for 40 000, which would take seconds to sort, and which Linux could not list. */
+/* Checks that Linux can list the xattrs. A header has room for 40 000, which would take seconds to sort. */
 static errcode_t check_list(const struct archive_scan *scan, uint32_t count)
 {
 	size_t bytes = 0;
@@ -282,7 +285,10 @@ static errcode_t check_list(const struct archive_scan *scan, uint32_t count)
 	               xattr_problem(scan, E2BIG, "it has more than Linux can list, 64 KiB of their names");
 }
 
-/* If two have the same name, the first one stays: stored bytes, with numbers, override text with names. */
+/*
+ * Sorts xattrs by name. If two have the same name, the first one stays: stored bytes, which have numbers, override
+ * text, which has names.
+ */
 static uint32_t sort_unique(struct tree_xattr *list, uint32_t count)
 {
 	uint32_t kept = 0;
@@ -300,7 +306,7 @@ static uint32_t sort_unique(struct tree_xattr *list, uint32_t count)
 	return kept;
 }
 
-/* As node->xattrs; an ACL's mask becomes the mode's group bits. */
+/* Sets node->xattrs. An ACL's mask becomes the mode's group bits. */
 static errcode_t set_xattrs(struct archive_scan *scan, struct tree_node *node)
 {
 	uint32_t count = 0;
@@ -309,7 +315,7 @@ static errcode_t set_xattrs(struct archive_scan *scan, struct tree_node *node)
 	size_t bytes;
 	errcode_t error = 0;
 
-	/* libarchive leaves it out, or gives it without its NUL. */
+	/* libarchive leaves the label out, or gives it without its NUL. */
 	if (scan->header.label && *scan->header.label)
 		error = add_xattr(scan, &count, TREE_LABEL_XATTR, scan->header.label, strlen(scan->header.label) + 1);
 	archive_entry_xattr_reset(scan->entry);
@@ -348,7 +354,7 @@ errcode_t archive_scan_attributes(struct archive_scan *scan, struct tree_node *n
 
 	if (error)
 		return error;
-	/* libarchive's types are this system's. */
+	/* libarchive's type values are this system's. */
 	switch (type) {
 	case AE_IFREG:
 	case AE_IFDIR:

@@ -7,7 +7,7 @@
 
 struct packer {
 	struct archive *archive; /* borrowed */
-	const uint8_t *bytes;    /* that it has handed out, and that have not been copied yet */
+	const uint8_t *bytes;    /* libarchive has handed these out, and they have not been copied yet */
 	size_t count;
 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An archive as a source. Its headers are read once, in order. Contents stay where they are if they lie in a regular
- * file as they are, and are read by copying workers; what has to be unpacked or comes through a pipe is kept
- * (source/unpack/unpacked_store.h).
+ * An archive as a source. Its headers are read once, in order. Contents that are stored as they are in a regular file
+ * stay there, and copying workers read them. Contents that have to be unpacked or come through a pipe are kept
+ * elsewhere (source/unpack/unpacked_store.h).
  *
- * Names are bytes, whatever the locale; see tree/tree_builder.h for what paths may be. If members have the same path,
- * the last one counts. Errors name the archive and, where one is concerned, the member. The pool numbers the nodes;
+ * Names are bytes, whatever the locale; tree/tree_builder.h tells which paths are allowed. If members have the same
+ * path, the last one counts. Errors name the archive, and the member if one is concerned. The pool numbers the nodes;
  * the caller reads the members.
  */
 #include <errno.h>
@@ -33,7 +33,7 @@ static errcode_t link_problem(const struct archive_scan *scan, const struct tree
 	return archive_scan_problem(scan, error, "cannot make a hard link", reason ? reason : why);
 }
 
-/* What it leads to is known when sources are merged (source/layers/whiteouts.h). */
+/* Adds a link to a lower layer. Its target is looked up when the sources are merged (source/layers/whiteouts.h). */
 static errcode_t link_below(const struct archive_scan *scan, struct tree_builder *builder, const char *path,
                             const char *target)
 {
@@ -49,7 +49,7 @@ static errcode_t link_below(const struct archive_scan *scan, struct tree_builder
 	return error ? archive_scan_problem(scan, error, "cannot add", tree_builder_reason(builder)) : 0;
 }
 
-/* In cpio the contents come with the last name of a file, not with the first. */
+/* Adds a hard link. In cpio the contents come with the last name of a file, not with the first. */
 static errcode_t add_link(struct archive_scan *scan, struct tree_builder *builder, const char *path, const char *target)
 {
 	struct tree_node *file, contents;
@@ -69,7 +69,7 @@ static errcode_t add_link(struct archive_scan *scan, struct tree_builder *builde
 	return error;
 }
 
-/* umoci writes them below what has become a file, which hides what they would remove. */
+/* umoci writes whiteouts below a directory that has become a file. The file hides what they would remove. */
 static bool is_needless_whiteout(const struct archive_scan *scan, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -83,7 +83,7 @@ static errcode_t add_member(struct archive_scan *scan, struct tree_builder *buil
 	const char *path = archive_entry_pathname(scan->entry), *target = archive_entry_hardlink(scan->entry);
 	struct tree_node node;
 
-	/* Names are converted, for which there may be no memory: then a hard link would seem to be none. */
+	/* libarchive converts names and may lack memory for it. A hard link would then look like another file. */
 	if ((!path || !target) && errno == ENOMEM)
 		return archive_scan_problem(scan, ENOMEM, "cannot read", NULL);
 	if (!path)
@@ -109,8 +109,8 @@ static bool is_zip(const struct archive_scan *scan)
 }
 
 /*
- * A name that cannot be converted comes as it is, which is what we want, or is found in the header; any other warning
- * is about something that would be lost.
+ * Fails for a warning unless nothing is lost. libarchive returns a name that it cannot convert as it is, which is our
+ * aim, or the name is found in the header. Any other warning is about something that would be lost.
  */
 static errcode_t count_warning(const struct archive_scan *scan)
 {
@@ -136,7 +136,9 @@ static errcode_t read_members(struct archive_scan *scan, struct tree_builder *bu
 
 		if (result == ARCHIVE_EOF)
 			break;
-		/* ARCHIVE_RETRY: looking for the next whole header would leave out members that are damaged. */
+		/*
+		 * ARCHIVE_RETRY is an error, too: going on with the next whole header would leave out damaged members.
+		 */
 		if (result != ARCHIVE_OK && result != ARCHIVE_WARN) {
 			scan->entry = NULL; /* it is not whole */
 			return archive_scan_failure(scan);
@@ -155,7 +157,7 @@ static errcode_t read_members(struct archive_scan *scan, struct tree_builder *bu
 			              &(struct found){ .bytes = (uint64_t)archive_entry_size(scan->entry) });
 	}
 	scan->entry = NULL;
-	/* libarchive does not read what follows the last header. */
+	/* libarchive does not read the bytes after the last header. */
 	packed_position_reach(&scan->input.position, scan->input.file.size_bytes);
 	return archive_input_finish(&scan->input) ? archive_scan_failure(scan) : 0;
 }
@@ -165,7 +167,7 @@ static bool has_child(const struct tree *tree, uint32_t directory, const char *n
 	return tree_find(tree, directory, name, strlen(name)) != TREE_ROOT;
 }
 
-/* NAME.tar in the root, as podman and skopeo have layers, or NAME/layer.tar, as docker had them. */
+/* True if the root has a layer: NAME.tar, which podman and skopeo write, or NAME/layer.tar, which docker wrote. */
 static bool has_layer(const struct tree *tree)
 {
 	const struct tree_node *root = &tree->nodes[TREE_ROOT];
@@ -184,13 +186,13 @@ static const char *container_image_transport(const struct tree *tree)
 {
 	bool is_oci = has_child(tree, TREE_ROOT, "oci-layout") && has_child(tree, TREE_ROOT, "index.json");
 
-	/* docker save of version 25 and later writes both; skopeo reads either. */
+	/* docker save of version 25 and later writes both layouts; skopeo reads either. */
 	if (has_child(tree, TREE_ROOT, "manifest.json") && (is_oci || has_layer(tree)))
 		return "docker-archive";
 	return is_oci ? "oci-archive" : NULL;
 }
 
-/* What is packed in it is an image, whose layers would become files. */
+/* Refuses an archive that holds an image, since its layers would become files. */
 static errcode_t refuse_container_image(const struct archive_scan *scan)
 {
 	const char *transport = container_image_transport(scan->tree);
@@ -224,7 +226,7 @@ static errcode_t build(struct archive_scan *scan, int descriptor, const struct a
 
 	if (error)
 		return archive_input_problem(&scan->input, error, scan->name, scan->problem);
-	/* From here on until everything is copied. */
+	/* A regular file must stay as it is from here on until all is copied. */
 	stored_contents_of(scan->tree, 0)->is_changeable = scan->input.file.is_regular;
 	error = add_unpacked_origin(scan);
 	if (!error)
@@ -250,7 +252,7 @@ static errcode_t build_limited(struct archive_scan *scan, const struct archive_k
 		problem_set(scan->problem, error, scan->name, "cannot start a process that reads it");
 	else
 		error = build(scan, reader.archive, &archive_kind_converted, builder, pool);
-	/* Its threads read from the pipe. */
+	/* The stream's threads read from the reader's pipe, so they end first. */
 	archive_input_close(&scan->input);
 	return limited_reader_end(&reader, error, scan->name, scan->problem);
 }
@@ -283,7 +285,7 @@ static errcode_t scan_archive(struct source *source, const struct scan_options *
 	for (uint32_t i = 0; !error && i < tree->origin_count; i++)
 		if (stored_contents_of(tree, i)->unpacked)
 			error = unpacked_store_finish(stored_contents_of(tree, i)->unpacked, problem);
-	/* All of it has been read and is kept elsewhere. */
+	/* The whole archive has been read, and its contents are kept elsewhere. */
 	if (!error && is_unpacked)
 		stored_contents_close(stored_contents_of(tree, 0), false);
 	tree_builder_destroy(builder);

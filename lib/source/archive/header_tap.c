@@ -25,7 +25,7 @@ static void drop(struct header_tap *tap, uint64_t before)
 	}
 }
 
-/* Keeps what the block has from `from` to `end`, after what is kept already if it goes on from there. */
+/* Keeps the block's bytes from `from` to `end`. They are added to those that are kept already if they continue them. */
 static errcode_t keep(struct header_tap *tap, uint64_t from, uint64_t end)
 {
 	uint64_t block_end = tap->block_at + tap->block_bytes;

@@ -21,21 +21,21 @@
 #define BLOCK_BYTES (64 << 10)
 #define ZERO_BYTES 4096
 
-/* An estimate of threads' stacks, used without /proc. */
+/* An estimate of the size of threads' stacks, used if /proc is missing. */
 #define UNKNOWN_BYTES ((uint64_t)1 << 30)
 
-/* Why the child has failed. */
+/* Tells why the child has failed. */
 struct limited_report {
-	errcode_t error;                 /* 0: it has not, or could not say so */
-	uint64_t most_mib, most_seconds; /* what it was allowed */
-	char member[4096];               /* "": none is concerned */
+	errcode_t error;                 /* 0: the child has not failed, or could not report it */
+	uint64_t most_mib, most_seconds; /* what the child was allowed */
+	char member[4096];               /* "": no member is concerned */
 	char reason[512];                /* "": the error says it */
 };
 
 struct converting {
 	struct archive_input input;
 	struct archive *tar;
-	struct archive_entry *entry; /* the member at hand; NULL: none */
+	struct archive_entry *entry; /* the member at hand; NULL: there is none */
 	struct limited_report *report;
 	int pipe;
 };
@@ -57,13 +57,13 @@ static errcode_t fail(const struct converting *converting, errcode_t error, cons
 	return error;
 }
 
-/* What libarchive could not read. */
+/* Reports a failure to read. */
 static errcode_t fail_to_read(const struct converting *converting, errcode_t error)
 {
 	const struct archive_input *input = &converting->input;
 	struct problem problem = { 0 };
 
-	/* Where libarchive says what it could not read, and not why, the last failure of the C library tells. */
+	/* libarchive may say what it could not read but not why; then errno of the last failed call tells. */
 	if (errno == ENOMEM || (input->archive && archive_errno(input->archive) == ENOMEM) ||
 	    (input->unpacker && archive_errno(input->unpacker) == ENOMEM))
 		return fail(converting, ENOMEM, NULL);
@@ -79,7 +79,9 @@ static errcode_t fail_to_write(const struct converting *converting)
 	            archive_error_string(converting->tar));
 }
 
-/* From now on, for what it takes to write the next block; less where the user's own limit (ulimit -t) is near. */
+/*
+ * Sets the time limit for writing the next block, from now on. It is less if the user's own limit (ulimit -t) is near.
+ */
 static void allow_time(struct limited_report *report)
 {
 	struct rusage usage;
@@ -90,14 +92,17 @@ static void allow_time(struct limited_report *report)
 	rlim_t used = (rlim_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec);
 
 	limit.rlim_cur = used + 1 + LIMITED_READER_SECONDS;
-	/* SIGKILL, which comes there, does not tell why. */
+	/* At the hard limit the kernel sends SIGKILL, which does not tell why, so the limit stays below it. */
 	if (limit.rlim_max != RLIM_INFINITY && limit.rlim_cur >= limit.rlim_max)
 		limit.rlim_cur = limit.rlim_max > 1 ? limit.rlim_max - 1 : 1;
 	report->most_seconds = limit.rlim_cur > used ? limit.rlim_cur - used - 1 : 0;
 	setrlimit(RLIMIT_CPU, &limit);
 }
 
-/* The bytes that the kernel counts for RLIMIT_DATA: a copy of all of ours, since the process was forked. */
+/*
+ * Returns the bytes that the kernel counts for RLIMIT_DATA. They include a copy of all of ours, since the process was
+ * forked.
+ */
 static uint64_t data_bytes(void)
 {
 	SCOPE_CLOSE int descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
@@ -163,7 +168,7 @@ static errcode_t write_all(const struct converting *converting, const void *byte
 	return 0;
 }
 
-/* A tar archive has zeros where this one has nothing; these become holes again. */
+/* Writes zeros for a hole of the source; they become holes again. */
 static errcode_t write_zeros(const struct converting *converting, uint64_t count)
 {
 	static const char zeros[ZERO_BYTES];
@@ -212,7 +217,7 @@ static errcode_t copy_member(const struct converting *converting)
 	struct archive_entry *entry = converting->entry;
 	bool is_ar = (archive_format(converting->input.archive) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_AR;
 
-	/* GNU ar stores permissions alone, and has nothing but regular files. */
+	/* GNU ar stores only permissions, and all its members are regular files. */
 	if (is_ar && !archive_entry_filetype(entry))
 		archive_entry_set_filetype(entry, AE_IFREG);
 	bool has_contents = archive_entry_filetype(entry) == AE_IFREG && !archive_entry_hardlink(entry);
@@ -254,7 +259,7 @@ static errcode_t copy_members(struct converting *converting)
 	}
 }
 
-/* The child is over then, so nothing is freed. */
+/* Converts the archive. The child ends afterwards, so nothing is freed. */
 static errcode_t convert(struct converting *converting, int descriptor, const struct archive_kind *kind)
 {
 	errno = 0;
@@ -275,12 +280,12 @@ static errcode_t convert(struct converting *converting, int descriptor, const st
 	return error;
 }
 
-/* It ends with us, and by the signals that we only note. */
+/* Prepares the child: it ends when we end, and signals that we only note end it. */
 static void become_child(pid_t parent, const sigset_t *signals)
 {
 	static const int defaults[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU, SIGPIPE, SIGXFSZ };
 
-	/* A process group of its own: Ctrl-C is for us, and we end it. */
+	/* The child has a process group of its own: Ctrl-C reaches only us, and we end the child. */
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
@@ -357,7 +362,7 @@ errcode_t limited_reader_end(struct limited_reader *reader, errcode_t error, con
 
 	if (reader->child) {
 		struct pollfd pipe = { .fd = reader->archive };
-		/* The pipe of a child that ends by itself has no writer any more. */
+		/* If a child ends by itself, its pipe has no writer any more. */
 		bool is_ours = error && !(poll(&pipe, 1, 0) > 0 && pipe.revents & POLLHUP);
 
 		if (is_ours)

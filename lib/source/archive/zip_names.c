@@ -7,12 +7,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A local header: its name, its extra field and, of a symbolic link that is not packed, its target follow. */
+/*
+ * The bytes of a local header. Its name and its extra field follow, and the target of a symbolic link that is not
+ * packed.
+ */
 #define HEADER_BYTES 30u
 #define MOST_BYTES (HEADER_BYTES + 2u * UINT16_MAX + PATH_MAX)
 
 struct local_header {
-	const uint8_t *name, *target; /* NULL: the target is packed, or it is no symbolic link */
+	const uint8_t *name, *target; /* target NULL: it is packed, or the member is not a symbolic link */
 	size_t name_bytes, target_bytes;
 };
 
@@ -25,7 +28,7 @@ static uint32_t number(const uint8_t *bytes, unsigned int count)
 	return value;
 }
 
-/* Does a header begin here that ends, with all that belongs to it, where `count` bytes do? */
+/* True if a header begins here, and it and all that belongs to it end after `count` bytes. */
 static bool parse(const uint8_t *bytes, size_t count, bool has_target, struct local_header *header)
 {
 	if (count < HEADER_BYTES || memcmp(bytes, "PK\3\4", 4))
@@ -43,7 +46,7 @@ static bool parse(const uint8_t *bytes, size_t count, bool has_target, struct lo
 	return name_bytes && (count == head_bytes || count == head_bytes + target_bytes);
 }
 
-/* The last header that fits: what lies between a header and the end is its own. */
+/* Finds the last header that fits. The bytes between a header and the end are the header's own. */
 static bool find(const uint8_t *bytes, size_t count, bool has_target, struct local_header *header)
 {
 	for (size_t from = count >= HEADER_BYTES ? count - HEADER_BYTES + 1 : 0; from--;)

@@ -33,7 +33,7 @@ errcode_t data_segments_set_whole(struct data_segments *segments, uint64_t size_
 	return size_bytes ? data_segments_add(segments, 0, size_bytes) : 0;
 }
 
-/* By SEEK_DATA and SEEK_HOLE. */
+/* Finds the data with SEEK_DATA and SEEK_HOLE. */
 static errcode_t find_data(struct data_segments *segments, int descriptor, uint64_t size_bytes)
 {
 	uint64_t at = 0;
@@ -50,10 +50,10 @@ static errcode_t find_data(struct data_segments *segments, int descriptor, uint6
 			return errno;
 		if (end >= 0 && (uint64_t)start >= size_bytes)
 			break;
-		/* The host cannot tell, or gives no answer that would get us further. */
+		/* The host cannot tell, or its answer does not get us further. */
 		if (end <= start)
 			return data_segments_set_whole(segments, size_bytes);
-		/* The file may have grown meanwhile. */
+		/* The file may have grown in the meantime. */
 		at = (uint64_t)end < size_bytes ? (uint64_t)end : size_bytes;
 		errcode_t error = data_segments_add(segments, (uint64_t)start, at);
 
@@ -63,7 +63,7 @@ static errcode_t find_data(struct data_segments *segments, int descriptor, uint6
 	return segments->count > UINT32_MAX ? EFBIG : 0;
 }
 
-/* Extents of one call: 3.5 KiB. */
+/* One call returns so many extents; they take 3.5 KiB. */
 #define EXTENTS_AT_ONCE 64
 
 struct extent_query {
@@ -71,7 +71,7 @@ struct extent_query {
 	struct fiemap_extent extents[EXTENTS_AT_ONCE];
 };
 
-/* Adds the data of some extents. Gives where they end; is_last: no more follow. */
+/* Adds the data of some extents. *at becomes their end; *is_last: no more extents follow. */
 static errcode_t add_extents(struct data_segments *segments, const struct extent_query *query, uint64_t size_bytes,
                              uint64_t *at, bool *is_last)
 {
@@ -95,7 +95,7 @@ static errcode_t add_extents(struct data_segments *segments, const struct extent
 	return 0;
 }
 
-/* By FIEMAP. ENOTSUP: it has to be done in the other way. */
+/* Finds the data with FIEMAP. ENOTSUP: the caller has to use SEEK_DATA instead. */
 static errcode_t find_extents(struct data_segments *segments, int descriptor, uint64_t size_bytes)
 {
 	uint64_t at = 0;
@@ -123,7 +123,7 @@ static errcode_t find_extents(struct data_segments *segments, int descriptor, ui
 	return segments->count > UINT32_MAX ? EFBIG : 0;
 }
 
-/* What is true of XFS and ext4 is true of an overlay as well, which may be of them. */
+/* True for XFS and ext4, and for an overlay, whose layers may be on one of them. */
 static bool needs_extents(int descriptor)
 {
 	struct statfs status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Listing a directory. */
+/* Lists a directory. */
 #include "source/host/large_directory.h"
 
 #include <dirent.h>
@@ -14,7 +14,7 @@
 #include "support/run/interrupt.h"
 #include "support/seconds.h"
 
-/* The rest of a directory whose first two buffers are there. */
+/* Hands on a directory whose first two buffers have been read, and reads the rest of it. */
 static errcode_t hand_on(struct scan *scan, struct scan_worker *worker, uint32_t number, int descriptor, size_t first,
                          size_t second)
 {
@@ -35,9 +35,9 @@ static errcode_t hand_on(struct scan *scan, struct scan_worker *worker, uint32_t
 }
 
 /*
- * getdents64() itself: opendir() would cost two more calls and an allocation a directory. With scan->large, what the
- * first call gives is kept until the second one has told whether there is more: then all of it is handed on, and none
- * is left.
+ * Reads the names with getdents64(): opendir() would cost two more calls and an allocation a directory. With
+ * scan->large, the names of the first call are kept until the second call has told whether there are more. If there
+ * are, all names are handed on and *ret stays 0.
  */
 static errcode_t read_names(struct scan *scan, struct scan_worker *worker, uint32_t number, int descriptor, size_t *ret)
 {
@@ -80,8 +80,8 @@ static bool has_same_device(const struct scan_entry *one, const struct scan_entr
 }
 
 /*
- * A loop can only be made with mounts. Climbing costs nothing next to opening: the path to open was made in the
- * same way.
+ * True if the directory is one of its own ancestors; only mounts can make such a loop. Climbing costs nothing next to
+ * opening, since the path to open was made in the same way.
  */
 static bool is_own_ancestor(const struct scan *scan, uint32_t number)
 {
@@ -106,8 +106,7 @@ errcode_t scan_list(struct scan *scan, unsigned int worker_number, uint32_t numb
 	if (interrupt_pending())
 		return problem_set(problem, EINTR, NULL, "stopped");
 	/*
-	 * Directories only: what a file says of its device is not always that of the directory that it is in
-	 * (overlayfs).
+	 * Only directories are compared: a file's device is not always that of the directory that it is in (overlayfs).
 	 */
 	if (scan->options->one_file_system && !has_same_device(directory->entry, &scan->root_entry))
 		return 0;
@@ -122,17 +121,22 @@ errcode_t scan_list(struct scan *scan, unsigned int worker_number, uint32_t numb
 
 	if (error)
 		return scan_problem(scan, number, NULL, error, "cannot open directory", problem);
-	/* Its parent's entries, of which its own is one, have been examined; no other worker looks at this one now. */
+	/*
+	 * The parent's entries have been examined, and this directory's entry is one of them, so no other worker uses
+	 * the entry now.
+	 */
 	uint32_t flags = 0;
 
 	if (!scan->options->without_flags && file_flags_read(descriptor, &flags))
 		return scan_problem(scan, number, NULL, EIO, "cannot read its file flags", problem);
-	/* Beside what says that its project is inherited. */
+	/* The entry keeps the flag that says that its project is inherited. */
 	directory->entry->node.flags |= flags;
 	directory->entry->node.has_flags = true;
 	error = read_names(scan, worker, number, descriptor, &count);
-	/* A large one takes longer without being slow, and is shared out anyway; none is left of one whose names are
-	 * handed on. */
+	/*
+	 * A large directory takes longer without being slow, and is shared out anyway. count is 0 if its names were
+	 * handed on.
+	 */
 	directory->is_slow = count && count <= SCAN_CHUNK && seconds_of(CLOCK_MONOTONIC) - begin > SCAN_SLOW_SECONDS;
 	if (!error)
 		error = make_children(worker, directory, count);

@@ -21,14 +21,16 @@ struct chunk {
 	uint32_t directory, first;
 };
 
-/* The directories of one depth. */
+/* The directories of the same depth. */
 struct level {
 	struct scan *scan;
 	uint32_t start, end;
 	struct chunk *chunks;
 	size_t chunk_count, chunk_capacity;
-	/* The first failure in entries of large directories, and its directory's number; an earlier directory may
-	 * have another one. */
+	/*
+	 * The first failure in entries of large directories, and its directory's number. An earlier directory may have
+	 * another failure.
+	 */
 	struct problem failure;
 	uint32_t failed_directory; /* UINT32_MAX: none */
 };
@@ -40,7 +42,7 @@ static errcode_t list_task(void *context, unsigned int worker, size_t index, str
 	return scan_list(level->scan, worker, level->start + (uint32_t)index, problem);
 }
 
-/* The same where a directory is large; what comes after the directories are helpers. */
+/* Lists a directory, which may be large. The indexes after the directories are helpers. */
 static errcode_t list_or_help_task(void *context, unsigned int worker, size_t index, struct problem *problem)
 {
 	const struct level *level = context;
@@ -56,7 +58,10 @@ static errcode_t list_or_help_task(void *context, unsigned int worker, size_t in
 	return error;
 }
 
-/* So many that every worker comes to be one, in however large steps a job's indexes are handed out. */
+/*
+ * There are so many helpers that every worker becomes one, however large the steps are in which the pool hands out a
+ * job's indexes.
+ */
 #define HELPERS_PER_WORKER 16
 
 static errcode_t list_with_helpers(struct level *level, struct problem *problem)
@@ -185,7 +190,7 @@ static errcode_t scan_levels(struct scan *scan, struct problem *problem)
 	return error ? problem_set(problem, error, scan->root_path, "cannot read directory") : 0;
 }
 
-/* The directory after `number` in the order of the tree's runs; ASCEND_ROOT after the last one. */
+/* Returns the directory after `number` in the order of the tree's runs; ASCEND_ROOT after the last one. */
 static uint32_t next_directory(const struct scan *scan, uint32_t number)
 {
 	const struct scan_directory *directories = scan->directories;
@@ -202,7 +207,10 @@ static uint32_t next_directory(const struct scan *scan, uint32_t number)
 	return ASCEND_ROOT;
 }
 
-/* Where each directory's run begins depends on the runs before it, so this part is serial; directories only. */
+/*
+ * Sets where each directory's run begins. This depends on the runs before it, so it is done serially; it visits
+ * directories only.
+ */
 static errcode_t place_runs(struct scan *scan, uint32_t *node_count)
 {
 	uint64_t next = 1;
@@ -257,7 +265,7 @@ static errcode_t move_run(void *context, unsigned int worker, size_t index, stru
 	return 0;
 }
 
-/* Names of the same file next to each other, the first of them in front. */
+/* Orders names so that those of the same file are adjacent, its first name in front. */
 static int compare_linked(const void *one, const void *other)
 {
 	const struct scan_linked *first = one, *second = other;
@@ -299,7 +307,7 @@ static errcode_t join_links(struct scan *scan)
 	}
 	qsort(all, count, sizeof(*all), compare_linked);
 	for (size_t i = 0, first = 0; i < count; i++) {
-		/* A name that was dropped, since the host gave it twice, comes before the others of its file. */
+		/* The host gave this name twice, so it was dropped. It comes before the other names of its file. */
 		if (all[i].node == TREE_ROOT) {
 			first = i + 1;
 			continue;
@@ -314,7 +322,7 @@ static errcode_t join_links(struct scan *scan)
 	return 0;
 }
 
-/* Makes the tree out of what has been read. */
+/* Makes the tree from the scanned directories. */
 static errcode_t number_nodes(struct scan *scan, struct pool *pool, struct problem *problem)
 {
 	struct tree *tree = scan->tree;
@@ -428,14 +436,17 @@ static errcode_t scan_tree(struct scan *scan, struct pool *pool, struct problem 
 	return error ? error : number_nodes(scan, pool, problem);
 }
 
-/* What others (skopeo) call by a prefix that is none of a source's, and what can be done about it. */
+/*
+ * Explains why a path cannot be opened. skopeo reads some prefixes that no source has; the message says what to do
+ * about them.
+ */
 static errcode_t open_problem(const char *path, errcode_t error, struct problem *problem)
 {
 	static const char *const transports[] = { "containers-storage", "dir",           "docker",
 		                                  "docker-archive",     "docker-daemon", "oci-archive" };
 	size_t prefix_bytes = strspn(path, "abcdefghijklmnopqrstuvwxyz-");
 
-	/* What is not there need not have been a directory. */
+	/* A path that does not exist need not have been meant as a directory. */
 	if (error != ENOENT)
 		return problem_set(problem, error, path, "cannot open directory");
 	for (size_t i = 0; path[prefix_bytes] == ':' && i < sizeof(transports) / sizeof(*transports); i++)
@@ -469,7 +480,7 @@ static errcode_t scan_directory(struct source *source, const struct scan_options
 	return error;
 }
 
-/* What is not there is said to be no directory. */
+/* A path that does not exist is taken by this kind, which then reports it. */
 static bool is_directory(struct source *source)
 {
 	struct stat status;

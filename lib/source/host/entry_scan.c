@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Examining the entries of a directory: attributes, link targets, xattrs and the holes of sparse files. */
+/* Examines the entries of a directory: attributes, link targets, xattrs and the holes of sparse files. */
 #include "source/host/large_directory.h"
 
 #include <errno.h>
@@ -44,10 +44,11 @@ struct place {
 	struct scan *scan;
 	struct scan_worker *worker;
 	uint32_t directory;
-	int descriptor;         /* of the directory */
-	char *path, *path_name; /* only with exclude: from the root to the entry, whose name is written there */
-	struct project project; /* of the directory, where projects are asked for */
-	bool is_made_up;        /* what the directory's files say of their sizes */
+	int descriptor; /* of the directory */
+	char *path,
+		*path_name; /* with exclude only: the path from the root; the entry's name is written at path_name */
+	struct project project; /* the directory's, if projects are asked for */
+	bool is_made_up;        /* the sizes of the directory's files are made up */
 	struct problem *problem;
 };
 
@@ -73,7 +74,7 @@ static void set_identity(struct scan *scan, struct scan_entry *entry, const stru
 	entry->directory.device = status->st_dev;
 }
 
-/* A device that says of a directory that it has no xattrs is not asked again. */
+/* Interns the xattrs that were read. A device whose directory has said that it has no xattrs is not asked again. */
 static errcode_t intern_xattrs(struct scan *scan, struct scan_worker *worker, struct tree_node *node, uint64_t device,
                                errcode_t error)
 {
@@ -90,7 +91,7 @@ static errcode_t intern_xattrs(struct scan *scan, struct scan_worker *worker, st
 	                          &node->xattrs);
 }
 
-/* Names are sorted, but large directories are examined after small ones. */
+/* Orders unread xattrs by directory and name. Names are sorted, but large directories are examined after small ones. */
 static bool is_before(const struct scan_unread *one, const struct scan_unread *other)
 {
 	if (one->directory != other->directory)
@@ -135,7 +136,7 @@ static errcode_t read_xattrs(const struct place *place, struct tree_node *node, 
 	return error ? fail(place, node, error, "cannot read extended attributes") : 0;
 }
 
-/* st_size is not asked: some filesystems (proc) get it wrong. */
+/* Reads a symlink's target. st_size is not used, since some filesystems (proc) get it wrong. */
 static errcode_t read_target(const struct place *place, struct tree_node *node)
 {
 	char target[PATH_MAX];
@@ -181,7 +182,7 @@ static errcode_t add_detail(struct scan *scan, struct tree_node *node, const str
 	return error;
 }
 
-/* The project of an examined directory. */
+/* Returns the project of an examined directory. */
 static struct project project_of(struct scan *scan, uint32_t directory)
 {
 	const struct tree_node *node = &scan->directories[directory].entry->node;
@@ -211,7 +212,7 @@ static struct tree_time time_of(const struct timespec *time)
 	return (struct tree_time){ time->tv_sec, (uint32_t)time->tv_nsec, true };
 }
 
-/* statx(2) alone tells when a file was made, if its filesystem knows. */
+/* Only statx(2) tells when a file was made, if its filesystem knows. */
 static void read_times(const struct place *place, const char *name, const struct stat *status,
                        struct tree_detail *detail)
 {
@@ -279,13 +280,14 @@ static errcode_t note_link(const struct place *place, struct scan_entry *entry, 
 	return 0;
 }
 
-/* Not in all headers. */
+/* Some headers lack these numbers. */
 #define CONFIGFS_MAGIC 0x62656570
 #define FUSE_CONTROL_MAGIC 0x65735543
 
 /*
- * Files of procfs, sysfs and their like say that they have 0 bytes, or a page, whatever can be read from them. Reading
- * them to see would wait for ever (trace_pipe) or take away what others should read (kmsg), so statfs(2) is asked.
+ * True if the sizes of a filesystem's files are made up. Files of procfs, sysfs and similar ones claim to have 0 bytes,
+ * or a page, whatever can be read from them. Reading them to find out would wait for ever (trace_pipe) or take away
+ * bytes that others should read (kmsg), so statfs(2) is asked.
  */
 static bool has_made_up_sizes(int descriptor)
 {
@@ -305,7 +307,7 @@ static bool has_made_up_sizes(int descriptor)
 	return false;
 }
 
-/* The directories of a device that has been asked are all alike. */
+/* Asks once for each device, since all directories of a device are alike in this. */
 static bool is_made_up(struct scan_worker *worker, const struct scan_directory *directory, int descriptor)
 {
 	uint64_t device = directory->entry->directory.device;
@@ -340,7 +342,7 @@ static bool is_excluded(const struct place *place, const struct tree_node *node,
 	if (!place->path)
 		return false;
 	memcpy(place->path_name, node->name, node->name_bytes + 1u);
-	/* Without the slash at its beginning. */
+	/* Patterns have no slash at their beginning. */
 	return exclude_matches(place->scan->options->exclude, place->path + 1, is_directory);
 }
 
@@ -356,7 +358,7 @@ static errcode_t examine(const struct place *place, struct scan_entry *entry)
 	struct stat status;
 	errcode_t error = 0;
 
-	/* What is excluded, whatever it is, may be what cannot even be examined. */
+	/* An entry that is excluded whatever its type may be one that cannot even be examined. */
 	bool as_file = is_excluded(place, node, false);
 
 	if (as_file && is_excluded(place, node, true))
@@ -385,7 +387,7 @@ static errcode_t examine(const struct place *place, struct scan_entry *entry)
 		break;
 	case S_IFCHR:
 	case S_IFBLK:
-		/* As many bits as Linux has for them; fakeroot(1) shows others. */
+		/* Linux has so many bits for device numbers; fakeroot(1) shows others. */
 		if (major(status.st_rdev) >= 1u << 12 || minor(status.st_rdev) >= 1u << 20)
 			return fail(place, node, EOVERFLOW, "cannot read its device numbers");
 		node->device.major = major(status.st_rdev);
@@ -399,7 +401,7 @@ static errcode_t examine(const struct place *place, struct scan_entry *entry)
 	return error ? error : read_xattrs(place, node, status.st_dev);
 }
 
-/* Room for the path of any entry of a directory, with the directory's part written. */
+/* Makes room for the path of any entry of a directory, and writes the directory's part. */
 static errcode_t begin_path(struct place *place)
 {
 	SCOPE_FREE char *directory = path_text("", scan_step, place->scan, place->directory, NULL);

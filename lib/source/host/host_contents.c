@@ -14,7 +14,7 @@
 struct host_origin {
 	int directory;
 	bool follows_symlinks;
-	const char **paths; /* from the arena of the tree that they were added to */
+	const char **paths; /* in the arena of the tree to which they were added */
 	size_t path_count, path_capacity;
 };
 
@@ -23,12 +23,12 @@ struct host_reader {
 	const struct tree *tree;
 	const struct host_origin *origin;
 	uint32_t node;
-	int descriptor;        /* of the file; owned */
+	int descriptor;        /* the file's; owned */
 	uint32_t flags;        /* of that */
 	errcode_t flags_error; /* of asking for them */
 	struct opener opener;
 	struct descender descender;
-	/* The last directory stays open, since the files of a directory are neighbours in the tree. */
+	/* The directory of the last file stays open, since the files of a directory are adjacent in the tree. */
 	int parent; /* -1: none */
 	uint32_t parent_node;
 };
@@ -38,7 +38,7 @@ static const struct host_origin *origin_of(const struct tree *tree, uint32_t nod
 	return tree->origins[tree->nodes[node].origin].data;
 }
 
-/* NULL: it is found by its place in the tree. */
+/* Returns the path of a file's contents; NULL: the file is found by its place in the tree. */
 static const char *own_path(const struct tree *tree, uint32_t node)
 {
 	uint64_t number = S_ISREG(tree->nodes[node].mode) ? tree_contents(&tree->nodes[node]) : 0;
@@ -70,7 +70,7 @@ static void destroy(void *state)
 	free(reader);
 }
 
-/* Opens the directory of a file that is found by its place. */
+/* Opens the directory of a file that is found by its place in the tree. */
 static errcode_t enter(struct host_reader *reader, uint32_t file, int *ret, struct problem *problem)
 {
 	const struct tree_node *node = &reader->tree->nodes[file];
@@ -95,22 +95,22 @@ static errcode_t enter(struct host_reader *reader, uint32_t file, int *ret, stru
 static errcode_t open_with_symlinks(int directory, const char *path, int flags, int *descriptor)
 {
 	*descriptor = openat(directory, path, flags | O_CLOEXEC | O_NOATIME);
-	if (*descriptor < 0 && errno == EPERM) /* O_NOATIME is for the owner */
+	if (*descriptor < 0 && errno == EPERM) /* only the owner may use O_NOATIME */
 		*descriptor = openat(directory, path, flags | O_CLOEXEC);
 	return *descriptor < 0 ? errno : 0;
 }
 
 /*
- * Filesystems answer for the flags of files and directories alone, and nearly always somebody wants to know them
- * (content_reader_flags()); so they are asked for here, which saves fstat(2), 4 % of all that a small file costs.
- * Reading tells a directory, but not of an empty file.
+ * Reads the flags, and checks that the file is regular. Filesystems give flags only for files and directories, and
+ * nearly always some caller wants them (content_reader_flags()). Asking here saves fstat(2), 4 % of the whole cost of a
+ * small file. Reading detects a directory, unless the tree's file is empty.
  */
 static errcode_t examine(struct host_reader *reader)
 {
 	struct stat status;
 
 	reader->flags_error = file_flags_ask(reader->descriptor, &reader->flags);
-	/* No matter of rights, as others are. */
+	/* EIO is not a matter of permissions, as other errors are. */
 	if (reader->flags_error == EIO)
 		return EIO;
 	if (!reader->flags_error && reader->tree->nodes[reader->node].size_bytes)
@@ -120,7 +120,10 @@ static errcode_t examine(struct host_reader *reader)
 	return S_ISREG(status.st_mode) ? 0 : EISDIR;
 }
 
-/* What open(2) says of a symlink and of a socket, reading of a directory, and examine() of all else. */
+/*
+ * True for the errors that open(2) gives for a symlink and for a socket, read(2) for a directory, and examine() for all
+ * else.
+ */
 static bool is_no_file(errcode_t error)
 {
 	return error == ELOOP || error == ENXIO || error == EISDIR;
@@ -167,7 +170,7 @@ static errcode_t read_at(void *state, void *bytes, size_t count, uint64_t offset
 	return whole_read(reader->descriptor, bytes, count, offset_bytes);
 }
 
-/* Holes are the tree's matter: the scan has asked for them, or has not. */
+/* The whole file is data here: the tree knows the holes, if the scan has asked for them. */
 static void map(const void *state, uint64_t from_bytes, struct content_range *range)
 {
 	const struct host_reader *reader = state;

@@ -7,7 +7,10 @@
 
 #include "tree/file_flags.h"
 
-/* How a filesystem stores a file, and what has rules of its own here: nothing that a user would miss. */
+/*
+ * These flags are dropped without a message: they say how a filesystem stores a file, or have rules of their own here,
+ * so no user would miss them.
+ */
 #define SILENT                                                                                                         \
 	((uint32_t)(FS_DIRTY_FL | FS_COMPRBLK_FL | FS_ENCRYPT_FL | FS_INDEX_FL | FS_IMAGIC_FL | FS_HUGE_FILE_FL |      \
 	            FS_EXTENT_FL | FS_VERITY_FL | FS_EA_INODE_FL | FS_EOFBLOCKS_FL | FS_INLINE_DATA_FL |               \
@@ -18,7 +21,7 @@ static bool has_none(errcode_t error)
 	return error == ENOTTY || error == EOPNOTSUPP || error == EINVAL || error == ENOSYS;
 }
 
-/* Before Linux 5.13 a filesystem could have this call only. */
+/* Reads the flags with FS_IOC_FSGETXATTR. Before Linux 5.13 a filesystem could have this call only. */
 static uint32_t read_extended(int descriptor)
 {
 	static const struct {
@@ -41,7 +44,7 @@ static uint32_t read_extended(int descriptor)
 
 errcode_t file_flags_ask(int descriptor, uint32_t *flags)
 {
-	/* The call's number says long, but what it stores is an int. */
+	/* The call's number says long, but the call stores an int. */
 	union {
 		unsigned int flags;
 		long space;

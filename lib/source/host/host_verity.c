@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
-/* Not in all headers: Linux 5.12 brought them. */
+/* Linux 5.12 brought this struct and call; not all headers have them. */
 struct read_argument {
 	uint64_t kind, offset, length, buffer, reserved;
 };
@@ -21,7 +21,7 @@ static int open_file(int directory, const char *name)
 	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 	int descriptor = openat(directory, name, flags | O_NOATIME);
 
-	if (descriptor < 0 && errno == EPERM) /* O_NOATIME is for the owner */
+	if (descriptor < 0 && errno == EPERM) /* only the owner may use O_NOATIME */
 		descriptor = openat(directory, name, flags);
 	return descriptor;
 }
@@ -33,7 +33,7 @@ enum host_verity_support host_verity_ask(int directory, const char *name)
 
 	if (descriptor < 0)
 		return HOST_VERITY_UNKNOWN;
-	/* A protected file's digest has no room here. */
+	/* The buffer has no room for a digest, so a protected file gives EOVERFLOW. */
 	if (!ioctl(descriptor, FS_IOC_MEASURE_VERITY, &answer) || errno == ENODATA || errno == EOVERFLOW)
 		return HOST_VERITY_POSSIBLE;
 	return HOST_VERITY_NONE;
@@ -69,7 +69,7 @@ errcode_t host_verity_read(int directory, const char *name, struct arena *memory
 
 	if (error)
 		return error;
-	/* The signature's size is not told with it. */
+	/* The call leaves out the size of the signature. */
 	if (descriptor_bytes != VERITY_DESCRIPTOR_BYTES || !verity_decode(bytes, sizeof(bytes), &value))
 		return EUCLEAN;
 	error = read_part(descriptor, KIND_SIGNATURE, bytes, &signature_bytes);

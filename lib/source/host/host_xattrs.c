@@ -14,7 +14,10 @@
 
 #include "support/vector.h"
 
-/* Not yet in all headers; the same everywhere but on alpha, where a missing call leads to /proc. */
+/*
+ * Not all headers have these numbers yet. They are the same everywhere but on alpha; if the call is missing, /proc is
+ * used.
+ */
 #ifdef __alpha__
 #define CALL_getxattrat 574
 #define CALL_listxattrat 575
@@ -24,9 +27,9 @@
 #endif
 
 /*
- * The kernel allocates as much as it is offered, whole pages from 8 KiB on: offering the largest size there can
- * be took a scan of 84 000 entries without xattrs 159 ms of processor time instead of 136 ms (tmpfs, two threads).
- * So what is usual is tried first.
+ * The kernel allocates as many bytes as it is offered, whole pages from 8 KiB on. With the largest possible size, a
+ * scan of 84 000 entries without xattrs took 159 ms of processor time instead of 136 ms (tmpfs, two threads). So a
+ * usual size is tried first.
  */
 #define USUAL_BYTES 1024
 
@@ -36,12 +39,14 @@ struct getxattrat_arguments { /* struct xattr_args */
 	uint32_t flags;
 };
 
-/* How a file's xattrs are reached: by its descriptor, its name in a directory, or that name after the link that /proc
- * has to the directory. */
+/*
+ * The way to a file's xattrs: its descriptor, its name in a directory, or that name after the link that /proc has to
+ * the directory.
+ */
 struct place {
 	int descriptor;
-	const char *name; /* NULL: the descriptor's own */
-	const char *link; /* NULL: by name */
+	const char *name; /* NULL: the descriptor is the file itself */
+	const char *link; /* NULL: the file is reached by name */
 };
 
 static bool is_unknown(long result)
@@ -50,8 +55,9 @@ static bool is_unknown(long result)
 }
 
 /*
- * They fail either way, with EBADF if there are such calls; old container runtimes answer calls that they do not know
- * with EPERM. Only the C library's calls see what fakeroot(1) and its like pretend.
+ * True if the calls that take a directory are missing. Both are called so that they fail, with EBADF if they exist. Old
+ * container runtimes answer calls that they do not know with EPERM. Only the C library's calls see the xattrs that
+ * fakeroot(1) and similar tools pretend.
  */
 static bool lacks_at_calls(void)
 {
@@ -78,7 +84,7 @@ void host_xattrs_destroy(struct host_xattrs *xattrs)
 	*xattrs = (struct host_xattrs){ 0 };
 }
 
-/* The value of an xattr, or the names of all for NULL. */
+/* Reads the value of an xattr; xattr NULL: the names of all. */
 static ssize_t read_up_to(const struct place *place, const char *xattr, void *to, size_t bytes)
 {
 	struct getxattrat_arguments arguments = { .value = (uintptr_t)to, .size = (uint32_t)bytes };
@@ -102,7 +108,10 @@ static ssize_t read_whole(const struct place *place, const char *xattr, void *to
 	return read_up_to(place, xattr, to, xattr ? XATTR_SIZE_MAX : XATTR_LIST_MAX);
 }
 
-/* A matter of rights, or of what the filesystem has. A disk that fails (EIO) would lose ACLs and labels unseen. */
+/*
+ * True for errors of permission, and for xattrs that the filesystem lacks. If a disk's failure (EIO) were taken for
+ * one, ACLs and labels would be lost unseen.
+ */
 static bool is_unreadable(errcode_t error)
 {
 	return error == EACCES || error == EPERM || error == ENOTSUP;
@@ -132,7 +141,7 @@ static errcode_t read_values(struct host_xattrs *xattrs, const struct place *pla
 			return error;
 		ssize_t bytes = read_whole(place, name, xattrs->values + used);
 
-		if (bytes < 0 && errno == ENODATA) /* removed since it was listed */
+		if (bytes < 0 && errno == ENODATA) /* it was removed since it was listed */
 			continue;
 		if (bytes < 0 && is_unreadable(errno)) {
 			note_unread(xattrs, errno);
@@ -144,7 +153,7 @@ static errcode_t read_values(struct host_xattrs *xattrs, const struct place *pla
 		used += (size_t)bytes;
 	}
 
-	/* Only now does the buffer stay where it is. */
+	/* The buffer no longer moves, so values can be pointed to. */
 	const unsigned char *value = xattrs->values;
 
 	for (uint32_t i = 0; i < xattrs->count; i++) {
@@ -179,9 +188,9 @@ errcode_t host_xattrs_read(struct host_xattrs *xattrs, int descriptor)
 }
 
 /*
- * Without the calls that take a directory, /proc has a link to the open directory: it leads to that very one, wherever
- * it has been moved meanwhile. (Opening each file with O_PATH and listing by its own link takes 7.5 us an entry where
- * this and fstatat(2) take 6.0, and fstatat(2) with listxattrat(2) 2.9; tmpfs.)
+ * If the calls that take a directory are missing, /proc's link to the open directory is used. It leads to that very
+ * directory, wherever it has been moved. (Opening each file with O_PATH and listing by its own link takes 7.5 us an
+ * entry; this and fstatat(2) take 6.0, and fstatat(2) with listxattrat(2) takes 2.9; tmpfs.)
  */
 errcode_t host_xattrs_read_at(struct host_xattrs *xattrs, int directory, const char *name)
 {

@@ -13,12 +13,12 @@
 #include "support/vector.h"
 
 /*
- * So many pieces may wait, 20 MB; then the worker that lists examines some of them before it reads on, or all names
- * would be in memory twice. (With 256, how many names there are was known so late that at a fifth of the time the time
- * left was off by 30 % instead of 18.)
+ * So many pieces may wait (20 MB). Beyond that the worker that lists examines some of them before it reads on; else all
+ * names would be in memory twice. (With 256, the number of names was known so late that at a fifth of the time the
+ * estimated time left was off by 30 % instead of 18 %.)
  */
 #define MOST_WAITING 4096
-/* Nodes that a task moves. */
+/* A task moves so many nodes. */
 #define MOVED_AT_ONCE 1024
 
 /* An entry that has been examined. */
@@ -27,13 +27,13 @@ struct item {
 	struct scan_entry *entry;
 };
 
-/* Entries that are examined by one worker, in one go. */
+/* Entries that one worker examines in one go. */
 struct piece {
 	struct piece *next;
 	uint32_t directory;
-	char *entries; /* struct dirent64, as the kernel gave them, until the nodes are made; owned */
+	char *entries; /* the kernel's struct dirent64, until the nodes are made; owned */
 	size_t bytes;
-	struct children_chunk *chunk; /* that holds the nodes; NULL: there are none */
+	struct children_chunk *chunk; /* the chunk that holds the nodes; NULL: there are none */
 	struct item *items;           /* sorted by name, until they are merged; owned */
 	size_t item_count;
 };
@@ -47,21 +47,21 @@ struct sorted_items {
 
 struct large_directories {
 	struct scan *scan;
-	pthread_mutex_t lock; /* for all up to failed_directory */
+	pthread_mutex_t lock; /* protects the members up to failed_directory */
 	struct piece *waiting, **waiting_end;
-	struct piece *examined; /* or taken, in any order */
+	struct piece *examined; /* pieces that are examined or taken, in any order */
 	size_t piece_count, waiting_count;
-	uint32_t listings; /* that are not finished */
-	bool is_over;      /* one failed */
+	uint32_t listings; /* listings that are not finished */
+	bool is_over;      /* a listing has failed */
 	struct problem failure;
 	uint32_t failed_directory;
-	pthread_cond_t changed; /* something waits, or nothing will any more */
+	pthread_cond_t changed; /* a piece waits, or none will any more */
 
 	/* Merging: each pass reads the runs of one side and writes the other. */
 	struct sorted_items *runs, *next_runs;
 	size_t run_count, next_count;
 	struct item *sides[2];
-	size_t *tasks; /* the first run of each; there are as many as next_runs */
+	size_t *tasks; /* the first run of each task; there are as many tasks as next_runs */
 };
 
 errcode_t large_directories_create(struct scan *scan, uint32_t listings, struct large_directories **ret)
@@ -125,7 +125,7 @@ static errcode_t add_piece(struct large_directories *large, uint32_t directory, 
 	*large->waiting_end = piece;
 	large->waiting_end = &piece->next;
 	large->piece_count++;
-	/* A thread that still waits while others are in the list was woken by the first of them. */
+	/* If pieces are waiting already, the first of them has woken the threads. */
 	if (!large->waiting_count++)
 		condition_wake(&large->changed);
 	pthread_mutex_unlock(&large->lock);
@@ -162,7 +162,7 @@ void large_directories_listed(struct large_directories *large, errcode_t error)
 	pthread_mutex_unlock(&large->lock);
 }
 
-/* Moves the first piece that waits to those that are examined. The lock is held. NULL: no piece waits. */
+/* Moves the first waiting piece to those that are examined, and returns it; NULL: no piece waits. The lock is held. */
 static struct piece *pop_piece(struct large_directories *large)
 {
 	struct piece *piece = large->waiting;
@@ -178,7 +178,7 @@ static struct piece *pop_piece(struct large_directories *large)
 	return piece;
 }
 
-/* Waits until there is one. NULL: there will be none any more, or the scan is over. */
+/* Waits for a piece and takes it. NULL: there will be no more pieces, or the scan is over. */
 static struct piece *wait_for_piece(struct large_directories *large)
 {
 	struct piece *piece = NULL;
@@ -236,7 +236,7 @@ static errcode_t examine_piece(struct large_directories *large, unsigned int wor
 	return scan_examine(scan, worker, piece->directory, descriptor, entries, (uint32_t)piece->item_count, problem);
 }
 
-/* That of the directory comes before those of its entries. */
+/* True if this failure comes before the known one. A directory's own failure comes before those of its entries. */
 static bool is_first_failure(const struct large_directories *large, uint32_t directory, const struct problem *problem)
 {
 	const struct problem *known = &large->failure;
@@ -318,7 +318,10 @@ static errcode_t begin_merge(struct large_directories *large)
 	return 0;
 }
 
-/* Two neighbouring runs of a directory become one; a single one stays alone. False: each directory has but one run. */
+/*
+ * Pairs neighbouring runs of a directory, each pair becoming one; a single run stays alone. False: each directory has
+ * only one run.
+ */
 static bool pair_runs(struct large_directories *large, struct item *into)
 {
 	large->next_count = 0;
@@ -356,7 +359,7 @@ static errcode_t merge_task(void *context, unsigned int worker, size_t index, st
 	return 0;
 }
 
-/* What has been merged is not needed any more; of five million names this is 80 MB. */
+/* Frees the pieces' items, which are merged and no longer needed: 80 MB for five million names. */
 static void free_items(struct large_directories *large)
 {
 	for (struct piece *piece = large->examined; piece; piece = piece->next)
@@ -395,7 +398,7 @@ static errcode_t merge_runs(struct large_directories *large, struct problem *pro
 /* --- Moving to the directories --------------------------------------------------------------------------------------
  */
 
-/* A name that the host gave twice is one entry. */
+/* Drops an entry whose name the host gave twice. */
 static void drop_double(struct scan_directory *directory, struct scan_entry *entry)
 {
 	if (S_ISDIR(entry->node.mode))
@@ -407,7 +410,7 @@ static void drop_double(struct scan_directory *directory, struct scan_entry *ent
 static errcode_t move_task(void *context, unsigned int worker, size_t index, struct problem *problem)
 {
 	const struct large_directories *large = context;
-	/* A part of a run: tasks[] tells at which number the parts of each begin. */
+	/* The task moves a part of a run. tasks[] holds the number of each run's first part. */
 	size_t number = BISECT(large->run_count, later, large->tasks[later] > index) - 1;
 	const struct sorted_items *run = &large->runs[number];
 	struct scan_directory *directory = &large->scan->directories[run->directory];

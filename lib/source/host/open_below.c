@@ -20,15 +20,15 @@ static int call_openat2(int directory, const char *path, int flags)
 }
 
 /*
- * Old container runtimes answer system calls that they do not know with EPERM, which openat2() can say itself. For a
- * descriptor that cannot be open it returns EBADF.
+ * Old container runtimes answer system calls that they do not know with EPERM, but openat2() itself can return EPERM,
+ * too. If openat2() exists, it returns EBADF for a descriptor that cannot be open.
  */
 static bool lacks_openat2(int error)
 {
 	return error == ENOSYS || (error == EPERM && call_openat2(-1, ".", O_PATH) < 0 && errno != EBADF);
 }
 
-/* The same, a component at a time. */
+/* Does the same as openat2(), a component at a time. */
 static int walk(int directory, const char *path, int flags)
 {
 	SCOPE_CLOSE int at = -1;
@@ -73,7 +73,7 @@ static int open_once(struct opener *opener, int directory, const char *path, int
 errcode_t open_below(struct opener *opener, int directory, const char *path, int flags, int *descriptor)
 {
 	flags |= O_NOFOLLOW | O_CLOEXEC;
-	/* O_NOATIME is for owners and root; who may not use it leaves traces like any reader. */
+	/* Only owners and root may use O_NOATIME; others change atimes like any reader. */
 	if (!(flags & O_PATH) && !opener->keeps_no_atime) {
 		*descriptor = open_once(opener, directory, path, flags | O_NOATIME);
 		if (*descriptor >= 0)
@@ -100,7 +100,7 @@ void descender_destroy(struct descender *descender)
 	descender->pieces = NULL;
 }
 
-/* Opens a directory by its path from an ancestor (open at descriptor `at`), which must fit PATH_MAX. */
+/* Opens a directory by its path from an ancestor, which is open at descriptor `at`. The path must fit PATH_MAX. */
 static errcode_t open_between(struct descender *descender, int at, uint32_t ancestor, uint32_t directory, int flags,
                               int *ret)
 {
@@ -121,9 +121,9 @@ static errcode_t open_between(struct descender *descender, int at, uint32_t ance
 }
 
 /*
- * Usually the path from the root is short and the kernel walks it at some 50 ns a component. A longer one is
- * cut into pieces; the last cut stays open as the anchor, from which neighbours are reached. Short pieces keep a
- * chain of directories from costing the square of its depth.
+ * Usually the path from the root is short, and the kernel walks it at some 50 ns a component. A longer path is cut into
+ * pieces. The last cut stays open as the anchor, from which neighbours are reached. Short pieces keep a chain of
+ * directories from costing the square of its depth.
  */
 errcode_t descender_open(struct descender *descender, uint32_t directory, int *ret)
 {

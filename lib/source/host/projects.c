@@ -10,8 +10,10 @@
 
 #include "support/cleanup.h"
 
-/* A call of Linux 6.17; older headers have neither its number, which few architectures have to themselves, nor its
- * struct. */
+/*
+ * Linux 6.17 has this call. Older headers lack its struct and its number; few architectures have a number of their own
+ * for it.
+ */
 #ifndef SYS_file_getattr
 #if defined(__alpha__) || defined(__mips__)
 #define SYS_file_getattr (-1)
@@ -40,7 +42,7 @@ static errcode_t ask_by_name(int directory, const char *name, uint32_t mode, str
 {
 	if (syscall(SYS_file_getattr, directory, name, attributes, sizeof(*attributes), AT_SYMLINK_NOFOLLOW) == 0)
 		return 0;
-	/* EPERM: a filter of system calls that does not know it. */
+	/* EPERM: a filter of system calls does not know the call. */
 	if (errno != ENOSYS && errno != EPERM)
 		return errno;
 	if (!S_ISREG(mode) && !S_ISDIR(mode))
@@ -50,7 +52,7 @@ static errcode_t ask_by_name(int directory, const char *name, uint32_t mode, str
 	return ask_opened(descriptor, attributes);
 }
 
-/* One that has gone is missed when it is copied. */
+/* True if the error says only that a file has no project. A file that has vanished is noticed when it is copied. */
 static bool says_nothing(errcode_t error)
 {
 	return error == EOPNOTSUPP || error == ENOTTY || error == EINVAL || error == ENOENT || error == ENOTDIR ||

@@ -13,9 +13,9 @@
 struct image_reader {
 	const struct tree *tree;
 	const struct image_origin *origin;
-	const struct image_file *file; /* NULL: it has no data */
-	uint64_t size_bytes;           /* with what fills up the last block of an encrypted one */
-	uint8_t *blocks;               /* BUFFER_BYTES, for what the journal has; NULL: not needed yet */
+	const struct image_file *file; /* NULL: the file has no data */
+	uint64_t size_bytes;           /* including the padding of the last block if the file is encrypted */
+	uint8_t *blocks;               /* BUFFER_BYTES, for blocks that the journal has; NULL: not needed yet */
 };
 
 #define BUFFER_BYTES ((size_t)64 << 10) /* at least a block of the largest size */
@@ -55,14 +55,14 @@ static errcode_t open_file(void *state, uint32_t number, struct problem *problem
 	return 0;
 }
 
-/* The first record that ends after an offset. */
+/* Returns the first record that ends after an offset. */
 static uint32_t record_at(const struct image_file *file, unsigned int block_bits, uint64_t offset)
 {
 	return (uint32_t)BISECT(file->record_count, n,
 	                        (file->records[n].logical + file->records[n].count) << block_bits > offset);
 }
 
-/* A record's part of bytes [offset, end) of its file, and where it is in the image's file or device. */
+/* The part of a record that is within [offset, end) of its file, and its place in the image's file or device. */
 struct part {
 	uint64_t start_bytes, length_bytes;
 	uint64_t place_bytes;
@@ -78,7 +78,7 @@ static struct part part_of(const struct volume *volume, const struct map_record 
 		              volume->offset_bytes + (record->physical << block_bits) + (from - start) };
 }
 
-/* Some of these blocks have newer contents in the journal: whole blocks are read. */
+/* Reads a part block by block, because the journal has newer contents of some of its blocks. */
 static errcode_t read_blocks(struct image_reader *reader, const struct part *part, uint8_t *bytes)
 {
 	const struct volume *volume = &reader->origin->volume;
@@ -192,12 +192,12 @@ static errcode_t check(const struct tree_origin *tree_origin, struct problem *pr
 	const struct image_origin *origin = tree_origin->data;
 	struct stat status;
 
-	/* A file's time tells, but of a device nothing does. */
+	/* A file's mtime tells whether it has changed; a device has nothing that tells it. */
 	if (!origin->is_changeable)
 		return mounts_of(origin->file) == MOUNTS_WRITABLE ? contents_changed(tree_origin->path, problem) : 0;
 	if (fstat(origin->volume.descriptor, &status))
 		return problem_set(problem, errno, tree_origin->path, "cannot examine");
-	/* A further name of the image changes its ctime. */
+	/* A new hard link to the image changes its ctime, so ctime is not compared. */
 	return status.st_size == origin->version.bytes && times_are_equal(status.st_mtim, origin->version.mtime) ?
 	               0 :
 	               contents_changed(tree_origin->path, problem);
@@ -211,7 +211,7 @@ char *image_file_path(const char *image, ascend_step step, const void *tree, uin
 		return strdup(image);
 	SCOPE_FREE char *path = path_text("", step, tree, number, name);
 
-	/* Without the slash at its beginning. */
+	/* The path in the message has no slash at its beginning. */
 	return path && asprintf(&text, "%s: %s", image, path + 1) >= 0 ? text : NULL;
 }
 

@@ -7,7 +7,7 @@
 
 #include "support/vector.h"
 
-/* Directories of a task: the system is told of all their first blocks, before any is read. */
+/* The directories of a task. A task tells the system about all their first blocks before it reads any. */
 #define CHUNK_DIRECTORIES 64u
 
 struct reading {
@@ -16,7 +16,7 @@ struct reading {
 	bool stores_hashes;
 };
 
-/* The last hash is the kernel's mark for the end, which no name has; bit 0 is not part of a hash. */
+/* The kernel uses the last hash as its mark for the end, so no name has it. Bit 0 is not part of a hash. */
 #define HASH_END 0xfffffffeu
 
 static void copy_hashes(const struct directory_entry *entry, char *to)
@@ -29,7 +29,10 @@ static void copy_hashes(const struct directory_entry *entry, char *to)
 	memcpy(to, words, sizeof(words));
 }
 
-/* As the tree has it: where its directory stores hashes, they follow the name. NULL: no memory. */
+/*
+ * Returns a copy of the name as the tree stores it: if the directory stores hashes, they follow the name. NULL: no
+ * memory.
+ */
 static const char *copy_name(const struct reading *reading, const struct directory_entry *entry)
 {
 	if (!reading->stores_hashes)
@@ -44,7 +47,7 @@ static const char *copy_name(const struct reading *reading, const struct directo
 	return name;
 }
 
-/* Is shown a directory's entries. */
+/* Receives a directory's entries. */
 static void take_entry(void *context, const struct directory_entry *entry)
 {
 	struct reading *reading = context;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Encrypted inodes, which are carried as they are: what encrypts them is known by their context, an xattr that no
- * system call shows. The formats are those of the kernel's fs/crypto.
+ * Encrypted inodes are carried as they are. Their context, an xattr that no system call shows, tells how they are
+ * encrypted. The formats are those of the kernel's fs/crypto.
  */
 #include "source/image/image_scan.h"
 
@@ -12,18 +12,20 @@
 
 #include "support/crc32c.h"
 
-#define NONCE_BYTES 16 /* at the end of each context */
+#define NONCE_BYTES 16 /* each context ends with the nonce */
 #define MOST_CONTEXT_BYTES 40
 #define FLAGS_OFFSET 3
 
-/* Flags of policies: the padding of names, two bits, and what initialisation vectors are made of. */
+/*
+ * Flags of policies: two bits for the padding of names, and bits that tell from what initialisation vectors are made.
+ */
 #define FLAG_DIRECT_KEY 0x04u      /* the nonce */
 #define FLAG_INODE_AND_BLOCK 0x08u /* the inode number, and keys of the filesystem's UUID: IV_INO_LBLK_64 */
 #define FLAG_INODE_OR_BLOCK 0x10u  /* the same, hashed: IV_INO_LBLK_32 */
 #define FLAGS_OF_NUMBERS (FLAG_INODE_AND_BLOCK | FLAG_INODE_OR_BLOCK)
 #define FLAGS_OF_PADDING 0x03u
 
-/* The size of a context of each version, and the flags that it may have; 0 bytes: the version is not known. */
+/* The size of a context of each version, and the flags that it may have; 0 bytes: we do not know the version. */
 static const struct {
 	uint8_t bytes, flags;
 } versions[] = {
@@ -43,7 +45,7 @@ void image_read_policy(struct image_inode *inode, const uint8_t *context, uint32
 	}
 	if (!version || bytes != versions[version].bytes)
 		return;
-	/* Inodes of one policy have one hash; that it is not 0 says that there is a policy. */
+	/* Inodes of the same policy have the same hash. A hash that is not 0 says that there is a policy. */
 	inode->policy = crc32c(UINT32_MAX, context, bytes - NONCE_BYTES) | 1u << 31;
 	inode->keeps_number = context[FLAGS_OFFSET] & FLAGS_OF_NUMBERS;
 }
@@ -56,10 +58,10 @@ bool image_take_encryption(const struct image_scan *scan, struct image_worker *w
 		return true;
 	if (!scan->options->takes_encrypted)
 		return false;
-	/* Only these types ever are; of others the flag means nothing. */
+	/* Only files of these types are ever encrypted; on others the flag means nothing. */
 	inode->node.is_encrypted = type == S_IFREG || type == S_IFDIR || type == S_IFLNK;
 	worker->met_encrypted = true;
-	/* The kernel stores neither in the other. */
+	/* The kernel never stores an encrypted file's data inline. */
 	if (inode->node.is_encrypted && (inode->flags & EXT4_INLINE_DATA_FL))
 		damage_tell(&worker->damage, inode->ino, 0, "inline data of an encrypted file");
 	return true;
@@ -69,7 +71,7 @@ bool image_is_encrypted_target(const char *target, size_t bytes)
 {
 	uint16_t length;
 
-	/* A path of 4095 bytes is filled up to 4096. */
+	/* The kernel pads a path of 4095 bytes to 4096. */
 	if (bytes <= sizeof(length) || bytes > PATH_MAX + sizeof(length))
 		return false;
 	memcpy(&length, target, sizeof(length));
@@ -85,7 +87,7 @@ const char *image_entry_misfit(const struct image_scan *scan, uint32_t directory
 		return inode->node.is_encrypted && directory == ASCEND_ROOT && !strcmp(entry->name, "lost+found") ?
 		               "e2fsck(8) accepts no lost+found that is encrypted: leave it out with --exclude" :
 		               NULL;
-	/* Others are never encrypted. */
+	/* Files of other types are never encrypted. */
 	if (type != S_IFREG && type != S_IFDIR && type != S_IFLNK)
 		return NULL;
 	if (!inode->node.is_encrypted)

@@ -14,7 +14,7 @@
 #include "tree/details.h"
 #include "tree/file_flags.h"
 
-/* An inode while it becomes one of the scan's. */
+/* An inode while it is converted to one of the scan's. */
 struct reading {
 	struct image_scan *scan;
 	struct image_worker *worker;
@@ -66,13 +66,13 @@ struct image_inode *image_find_inode(const struct image_scan *scan, uint32_t ino
 	return at < piece->count && piece->inodes[at].ino == ino ? &piece->inodes[at] : NULL;
 }
 
-/* Is it in use by a file, and not by the filesystem itself? */
+/* True if a file uses the inode, and not the filesystem itself. */
 static bool is_wanted(const struct volume *volume, uint32_t ino, const struct inode_view *view)
 {
 	return view->mode && view->links && !volume_owns_inode(volume, ino);
 }
 
-/* --- What is read of an inode beside its own bytes ---------------------------------------------------------------- */
+/* --- Data to which an inode refers -------------------------------------------------------------------------------- */
 
 static errcode_t add_xattr(struct reading *reading, const struct volume_xattr *item, uint32_t *count, bool *is_lost)
 {
@@ -119,7 +119,7 @@ static errcode_t read_xattrs(struct reading *reading)
 	return xattr_table_intern(scan->xattr_table, worker->list, count, &worker->last_set, &node->xattrs);
 }
 
-/* What Linux can open: a path of 4095 bytes. */
+/* Reads a symlink's target. Linux can follow a target of at most 4095 bytes. */
 static errcode_t read_target(struct reading *reading)
 {
 	struct image_worker *worker = reading->worker;
@@ -148,7 +148,7 @@ static bool follows(const struct map_record *last, const struct map_record *next
 	       last->count <= UINT32_MAX - next->count;
 }
 
-/* Is shown a record of a map. What lies after the file's end has been preallocated, or is left to be cut off. */
+/* Receives a record of a map. Blocks after the file's end are preallocated, or are left to be cut off. */
 static bool take_record(void *context, const struct map_record *record)
 {
 	struct reading *reading = context;
@@ -179,7 +179,7 @@ static bool take_record(void *context, const struct map_record *record)
 	return true;
 }
 
-/* Adds data that come after all that there are. */
+/* Adds data that begin at or after the end of the last segment. */
 static errcode_t add_segment(struct image_worker *worker, uint64_t start, uint64_t length)
 {
 	struct tree_segment *last = worker->segment_count ? &worker->segments[worker->segment_count - 1] : NULL;
@@ -196,7 +196,7 @@ static errcode_t add_segment(struct image_worker *worker, uint64_t start, uint64
 	return error;
 }
 
-/* Which parts of a file are data, as the tree has it; a file without holes has no map. */
+/* Sets which parts of a file are data, in the tree's form; a file without holes has no map. */
 static errcode_t set_contents(struct reading *reading, const struct image_file *file)
 {
 	struct image_worker *worker = reading->worker;
@@ -237,7 +237,7 @@ static errcode_t set_contents(struct reading *reading, const struct image_file *
 	return 0;
 }
 
-/* mke2fs -d stores no hole at the end of a file in its inode: what is missing is one. */
+/* mke2fs -d does not store a hole at the end of inline data, so missing bytes are a hole. */
 static errcode_t read_inline(struct reading *reading, struct image_file **ret)
 {
 	struct image_worker *worker = reading->worker;
@@ -311,7 +311,10 @@ static bool take_first(void *context, const struct map_record *record)
 	return false;
 }
 
-/* Their entries are read in the order of their blocks. Damage of a map shows then, too. */
+/*
+ * Notes a directory and its first block. Directories are read in the order of these blocks, and that read also reports
+ * damage of the map.
+ */
 static errcode_t note_directory(struct reading *reading)
 {
 	struct image_worker *worker = reading->worker;
@@ -381,7 +384,7 @@ static errcode_t read_detail(struct reading *reading)
 	}
 	if (reading->inode->keeps_number)
 		detail.inode_number = reading->source.ino;
-	/* fs-verity encrypts the hashes of an encrypted file with it. */
+	/* fs-verity encrypts the hashes of an encrypted file together with the file. */
 	if (S_ISREG(all->value.mode) && (reading->source.view.flags & EXT4_VERITY_FL) &&
 	    !image_is_encrypted(reading->inode))
 		error = image_read_verity(scan, reading->worker, &reading->source, &detail.verity);
@@ -451,7 +454,7 @@ static errcode_t read_inode(struct image_scan *scan, struct image_worker *worker
 		if (!error)
 			error = read_detail(&reading);
 	}
-	/* An error in an inode of values, to which only this inode leads. */
+	/* The error is in an EA inode, to which only this inode refers. */
 	if (error == EIO || error == EXT2_ET_SHORT_READ) {
 		damage_tell(&worker->damage, ino, 0, "block that cannot be read");
 		error = 0;
@@ -465,7 +468,7 @@ static errcode_t read_inode(struct image_scan *scan, struct image_worker *worker
 
 /* --- A piece ------------------------------------------------------------------------------------------------------ */
 
-/* What cannot be read may be in use. */
+/* A block of the inode table that cannot be read may hold inodes in use. */
 static void lose_block(void *context, uint32_t ino, uint64_t block)
 {
 	struct image_worker *worker = context;
@@ -478,7 +481,7 @@ static void lose_block(void *context, uint32_t ino, uint64_t block)
 	}
 }
 
-/* Blocks that will be read of inodes of this piece: of maps, of xattrs, of symlinks. */
+/* Tells the system about the blocks that will be read for inodes of this piece: blocks of maps, xattrs and symlinks. */
 static errcode_t expect_blocks(const struct image_scan *scan, struct image_worker *worker,
                                const struct image_piece *piece, uint32_t *used)
 {

@@ -16,8 +16,8 @@
 #define OFFSET_WORD "offset="
 #define NOLOAD_WORD "noload"
 #define SUPERBLOCK_AT 1024u
-#define SECTOR_BYTES UINT64_C(512) /* libblkid's, whatever the device's own */
-#define BOOT_SIGNATURE_AT 510      /* of a table of partitions; GPT has one, too */
+#define SECTOR_BYTES UINT64_C(512) /* libblkid counts in these, whatever the device's sector size */
+#define BOOT_SIGNATURE_AT 510      /* offset of the mark of a partition table; GPT has it, too */
 
 bool image_has_prefix(struct source *source)
 {
@@ -74,7 +74,7 @@ static uint64_t count_blocks(const struct ext2_super_block *super)
 	return le32toh(super->s_blocks_count) | (has_more ? (uint64_t)le32toh(super->s_blocks_count_hi) << 32 : 0);
 }
 
-/* Does a file of so many bytes hold what the superblock counts? */
+/* True if a file of so many bytes holds all blocks that the superblock counts. */
 static bool has_filesystem(const struct ext2_super_block *super, uint64_t file_bytes)
 {
 	uint32_t log_block = le32toh(super->s_log_block_size);
@@ -103,7 +103,9 @@ bool image_has_name(struct source *source)
 	struct ext2_super_block super;
 	struct stat status;
 
-	/* A device is opened only where it is no pipe, terminal or tape, which reading would take from. */
+	/*
+	 * Only a regular file or a block device is opened: reading would take bytes from a pipe, a terminal or a tape.
+	 */
 	if (stat(source->path, &status) || (!S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode)))
 		return false;
 	SCOPE_CLOSE int descriptor = source_file_open_path(source->path);
@@ -124,7 +126,7 @@ static void cleanup_probe(blkid_probe *probe)
 	blkid_free_probe(*probe);
 }
 
-/* Does the partition begin with a superblock of its own? */
+/* True if the partition begins with a superblock of its own. */
 static bool has_filesystem_at(int descriptor, uint64_t offset_bytes, uint64_t bytes)
 {
 	struct ext2_super_block super;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An image of ext2, ext3 or ext4 as a source, a file or a block device, read without a mount and without a write. Its
- * journal is read as if it had been replayed; of orphans, those that have no name are left out, and those that are
- * being cut off end where they are to end. The image's author is not trusted: what is read is checked by lib/image,
- * checksums included, and names, xattrs and maps count towards the limits of the sources. What is damaged and has a
- * name is an error.
+ * An image of ext2, ext3 or ext4 as a source: a file or a block device that is read without a mount and never written.
+ * Its journal is read as if it had been replayed. Orphans without a name are left out; orphans that are being truncated
+ * end at their new size. The image's author is not trusted: lib/image checks all that is read, checksums included, and
+ * names, xattrs and maps count towards the limits of the sources. Damage to a file that has a name is an error.
  */
 #include <errno.h>
 
@@ -13,7 +12,7 @@
 #include "source/image/image_scan.h"
 #include "support/io/same_file.h"
 
-/* What cannot be read, or may not. */
+/* Refuses a file that cannot or must not be read as an image. */
 static errcode_t check_file(const struct scan_options *options, const char *file, struct problem *problem)
 {
 	const struct stat *image = options->image_status;
@@ -36,7 +35,7 @@ static errcode_t check_file(const struct scan_options *options, const char *file
 	return reason ? problem_set_reason(problem, EINVAL, file, "cannot read", "%s", reason) : 0;
 }
 
-/* libext2fs says only what it did not find. */
+/* Explains an error of libext2fs, which tells only what it did not find. */
 static errcode_t explain(const char *name, char *file, uint64_t offset_bytes, errcode_t error, struct problem *problem)
 {
 	const struct target target = { .path = file, .offset_bytes = offset_bytes };
@@ -93,7 +92,7 @@ static errcode_t warn_of_losses(const struct image_scan *scan)
 	            "its descriptor is damaged, missing or encrypted; its contents are copied");
 }
 
-/* Only a tree that may have encrypted files says what they depend on. */
+/* Sets what the tree's encrypted files depend on, if the tree may have any. */
 static errcode_t describe_encryption(const struct image_scan *scan)
 {
 	const struct ext2_super_block *super = &scan->volume->superblock;

@@ -13,9 +13,9 @@
 
 struct making {
 	struct image_scan *scan;
-	uint32_t *runs; /* numbers of the directories that are reached, in the order of the tree's runs */
+	uint32_t *runs; /* numbers of the reached directories, in the order of the tree's runs */
 	uint32_t run_count;
-	uint32_t *stack; /* of those that are still to come */
+	uint32_t *stack; /* numbers of the directories that are still to be reached */
 	uint32_t node_count;
 	struct problem *problem;
 };
@@ -30,7 +30,7 @@ static struct ascent directory_step(const void *context, uint32_t number)
 	return (struct ascent){ directory->name, directory->name_bytes, directory->parent };
 }
 
-/* name: NULL: of the directory itself. */
+/* Refuses an entry of a directory; name NULL: the directory itself. */
 static errcode_t refuse(const struct image_scan *scan, uint32_t directory, const char *name, errcode_t error,
                         const char *reason, struct problem *problem)
 {
@@ -59,7 +59,7 @@ static errcode_t refuse_damaged(const struct image_scan *scan, uint32_t director
 	return refuse(scan, directory, name, EUCLEAN, reason ? reason : "it is damaged", problem);
 }
 
-/* What a name leads to cannot be taken. */
+/* Refuses an entry whose inode cannot be taken. */
 static errcode_t refuse_entry(const struct image_scan *scan, uint32_t directory, const struct image_entry *entry,
                               struct problem *problem)
 {
@@ -82,9 +82,9 @@ static errcode_t refuse_entry(const struct image_scan *scan, uint32_t directory,
 	}
 }
 
-/* --- Which directories there are ---------------------------------------------------------------------------------- */
+/* --- Directories that are reached --------------------------------------------------------------------------------- */
 
-/* An empty lost+found is the new image's own. */
+/* True for an empty lost+found; the new image makes its own. */
 static bool is_left_out(const struct image_scan *scan, uint32_t directory, const struct image_entry *entry)
 {
 	return directory == ASCEND_ROOT && entry->is_directory && !strcmp(entry->name, "lost+found") &&
@@ -96,19 +96,22 @@ static errcode_t is_excluded(const struct image_scan *scan, uint32_t directory, 
                              bool *is)
 {
 	*is = false;
-	/* Names that are encrypted match nothing: an encrypted directory is carried whole. */
+	/* Encrypted names match no pattern, so an encrypted directory is carried whole. */
 	if (!scan->options->exclude || image_is_encrypted(scan->directories[directory].inode))
 		return 0;
 	SCOPE_FREE char *path = path_text("", directory_step, scan, directory, entry->name);
 
 	if (!path)
 		return ENOMEM;
-	/* Without the slash at its beginning. */
+	/* Patterns have no slash at their beginning. */
 	*is = exclude_matches(scan->options->exclude, path + 1, entry->inode && S_ISDIR(entry->inode->node.mode));
 	return 0;
 }
 
-/* What would be refused, and is to be left out instead; also a directory that another name has led to already. */
+/*
+ * Sets *is if the options ask to leave out entries that would be refused, and this is one, or is a further name of a
+ * directory. It adds a warning then.
+ */
 static errcode_t is_passed_over(const struct image_scan *scan, uint32_t directory, const struct image_entry *entry,
                                 bool *is)
 {
@@ -151,7 +154,7 @@ static errcode_t leave_out(const struct image_scan *scan, uint32_t number)
 	return 0;
 }
 
-/* The last one comes first on the stack, so that the first one comes off it first. */
+/* Puts the subdirectories on the stack from the last to the first, so that the first one is taken first. */
 static errcode_t enter_subdirectories(struct making *making, uint32_t number, uint32_t *depth)
 {
 	const struct image_scan *scan = making->scan;
@@ -253,7 +256,7 @@ static void fill_node(const struct image_scan *scan, struct image_worker *worker
 		count_first(&worker->verity, number);
 }
 
-/* Called for each node of a chunk; the names of a directory are a run. */
+/* Called for each node of a chunk. The names of a directory are a run of nodes. */
 typedef errcode_t (*node_function)(const struct making *making, unsigned int worker, uint32_t directory,
                                    const struct image_entry *entry, uint32_t node, struct problem *problem);
 
@@ -262,7 +265,10 @@ static errcode_t each_node(const struct making *making, unsigned int worker, siz
 {
 	const struct image_scan *scan = making->scan;
 	uint64_t first = chunk * CHUNK_NODES + 1, end = first + CHUNK_NODES;
-	/* The last directory that begins at or before the first node; those without names begin where others do. */
+	/*
+	 * Finds the last directory that begins at or before the first node. A directory without names begins at the
+	 * same node as the next one.
+	 */
 	size_t run = BISECT(making->run_count, n, scan->directories[making->runs[n]].first_node > first) - 1;
 
 	if (end > making->node_count)
@@ -304,7 +310,7 @@ static errcode_t fill_chunk(void *context, unsigned int worker, size_t index, st
 	return each_node(context, worker, index, fill, problem);
 }
 
-/* Now the first of each file's names is known. */
+/* Links each name to the first name of its file; the first names are all known by now. */
 static errcode_t link_names(const struct making *making, unsigned int worker, uint32_t directory,
                             const struct image_entry *entry, uint32_t number, struct problem *problem)
 {
@@ -356,7 +362,7 @@ errcode_t image_make_tree(struct image_scan *scan, struct problem *problem)
 		                                  "its root directory is encrypted") :
 		               problem_set_reason(problem, EUCLEAN, scan->name, "cannot read",
 		                                  "it has no root directory; e2fsck(8) may mend it");
-	/* Each directory is reached once. */
+	/* Each directory is reached at most once, which bounds both lists. */
 	SCOPE_FREE uint32_t *lists = malloc(2 * ((size_t)scan->directory_count + 1) * sizeof(*lists));
 
 	if (!lists)

@@ -7,12 +7,12 @@
 
 #include "support/vector.h"
 
-/* The blocks that a map has beyond what protects the file begins with. */
+/* Collects the blocks that a map has from the beginning of the verity metadata on. */
 struct collecting {
 	struct image_scan *scan;
 	struct image_worker *worker;
 	uint64_t first_block;
-	uint64_t blocks; /* from there on */
+	uint64_t blocks; /* counted from first_block on */
 };
 
 static bool take_record(void *context, const struct map_record *record)
@@ -20,7 +20,7 @@ static bool take_record(void *context, const struct map_record *record)
 	struct collecting *collecting = context;
 	struct image_worker *worker = collecting->worker;
 
-	/* The last one counts, and those before it that the descriptor reaches into. */
+	/* Only the last record, and those before it into which the descriptor reaches, are needed. */
 	if (record->logical + record->count <= collecting->first_block)
 		return true;
 	collecting->blocks += record->count;
@@ -34,7 +34,7 @@ static bool take_record(void *context, const struct map_record *record)
 	return true;
 }
 
-/* A block of the file; false: it has none there. */
+/* Finds the place of a file's block; false if the file has no block there. */
 static bool find_block(const struct image_worker *worker, const struct volume *volume, uint64_t block,
                        uint64_t *physical)
 {
@@ -51,7 +51,7 @@ static bool find_block(const struct image_worker *worker, const struct volume *v
 	return false;
 }
 
-/* The blocks that end with the last one; *bytes NULL: they are not all there. */
+/* Reads `count` blocks from `first` on; *bytes NULL: the file does not have them all. */
 static errcode_t read_blocks(const struct volume *volume, const struct image_worker *worker, uint64_t first,
                              uint64_t count, uint8_t **bytes)
 {
@@ -88,7 +88,7 @@ static errcode_t read_size(const struct volume *volume, const struct image_worke
 	return 0;
 }
 
-/* The descriptor, and its signature; NULL: there is none that is possible. */
+/* Reads the descriptor and its signature; *bytes NULL: there is no possible one. */
 static errcode_t read_descriptor(const struct volume *volume, const struct image_worker *worker, uint64_t first_block,
                                  uint8_t **bytes, uint32_t *descriptor_bytes)
 {
@@ -107,7 +107,10 @@ static errcode_t read_descriptor(const struct volume *volume, const struct image
 	return end < first_block + blocks ? 0 : read_blocks(volume, worker, end - blocks, blocks, bytes);
 }
 
-/* A small image may say that a huge hole is protected, whose hashes would take terabytes. */
+/*
+ * True if the file has room for its hashes. A small image may claim that a huge hole is protected, and its hashes would
+ * take terabytes.
+ */
 static bool has_room(const struct volume *volume, const struct verity_value *value, uint64_t blocks)
 {
 	const struct hash_tree_form form = {

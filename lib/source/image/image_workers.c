@@ -6,7 +6,7 @@
 #include "support/bisect.h"
 #include "support/vector.h"
 
-/* The first thing counts: what is wrong after it may be its consequence. */
+/* Keeps the first damage only: later damage may be its consequence. */
 static void hear(void *context, const struct image_damage *damage)
 {
 	struct image_worker *worker = context;
@@ -64,7 +64,7 @@ static int by_ino(const void *one, const void *other)
 	return first->order < second->order ? -1 : first->order > second->order;
 }
 
-/* Damage of a directory's inode comes before that of its blocks. */
+/* Gathers the workers' notes. Damage to a directory's inode comes before damage to its blocks. */
 errcode_t image_gather_notes(struct image_scan *scan)
 {
 	size_t count = scan->note_count, capacity = count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The file that a source is, where it is not a directory. */
+/* Opens the file of a source that is not a directory. */
 #include "source/kind/source_kind.h"
 #include "source/kind/stored_contents.h"
 
@@ -41,7 +41,7 @@ errcode_t source_file_open(const struct source *source, const struct scan_option
 		return problem_set_reason(problem, EBUSY, name, "cannot read", "it has been changed meanwhile");
 	if (scan_is_image(options, &status))
 		reason = "source and image are the same file";
-	/* Reading it may never end, and it holds no archive; but standard input can be a tape. */
+	/* Reading a character device may never end, and it holds no archive. Standard input, however, can be a tape. */
 	else if (S_ISCHR(status.st_mode) && !is_standard_input(source))
 		reason = "it is a character device";
 	else if (isatty(descriptor))

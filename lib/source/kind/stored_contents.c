@@ -11,7 +11,7 @@
 #include "support/io/whole_io.h"
 #include "support/vector.h"
 
-/* Numbers of contents from here on are numbers of lists; no file is so long. */
+/* Contents numbers from this one on are numbers of lists of pieces; no file is so long that its offset reaches it. */
 #define IN_PIECES (UINT64_C(1) << 63)
 
 struct stored_pieces {
@@ -24,11 +24,11 @@ struct stored_reader {
 	const struct tree *tree;
 	uint32_t number;
 	const struct stored_origin *origin;
-	int descriptor; /* borrowed, of the origin or of: */
-	int late;       /* one that is opened late; owned */
+	int descriptor; /* borrowed: the origin's, or `late` */
+	int late;       /* opened by this reader for an origin that is opened late; owned */
 	uint64_t size_bytes;
-	uint64_t start;                     /* where the file's bytes lie, unless they are in: */
-	const struct stored_pieces *pieces; /* NULL: one piece */
+	uint64_t start;                     /* where the file's bytes begin if pieces is NULL */
+	const struct stored_pieces *pieces; /* NULL: the file is one piece */
 };
 
 struct stored_origin *stored_contents_of(const struct tree *tree, uint32_t origin)
@@ -104,14 +104,14 @@ static errcode_t read_stored(const struct stored_reader *reader, void *bytes, si
 	                                  whole_read(reader->descriptor, bytes, count, at);
 }
 
-/* The first segment that ends after an offset. */
+/* Returns the first segment that ends after an offset. */
 static uint32_t segment_at(const struct tree_data_map *map, uint64_t offset)
 {
 	return (uint32_t)BISECT(map->count, segment,
 	                        map->segments[segment].start_bytes + map->segments[segment].length_bytes > offset);
 }
 
-/* What a piece has of bytes [offset, end) of its file. */
+/* The bytes of a piece that are within [offset, end) of its file. */
 struct stored_part {
 	uint64_t start_bytes, length_bytes; /* in the file */
 	uint64_t place_bytes;               /* where it is stored */
@@ -127,7 +127,7 @@ static struct stored_part part_of(const struct stored_pieces *pieces, uint32_t n
 		                     pieces->starts[number] + (from - segment->start_bytes) };
 }
 
-/* Is there a further part of [offset, end)? number counts on. */
+/* Gives the next part of [offset, end) and advances number; false if there is none. */
 static bool next_part(const struct stored_pieces *pieces, uint32_t *number, uint64_t offset, uint64_t end,
                       struct stored_part *part)
 {
@@ -144,7 +144,7 @@ static errcode_t read_at(void *state, void *bytes, size_t count, uint64_t offset
 
 	if (!reader->pieces)
 		return read_stored(reader, bytes, count, reader->start + offset_bytes);
-	/* What is stored has no holes: they are made here. */
+	/* Holes are not stored, so they are zeroed here. */
 	memset(bytes, 0, count);
 	for (uint32_t i = segment_at(reader->pieces->map, offset_bytes);
 	     next_part(reader->pieces, &i, offset_bytes, offset_bytes + count, &part);) {
@@ -196,7 +196,10 @@ static void release(const void *state, uint64_t offset_bytes, size_t count)
 		unpacked_store_release(store, part.place_bytes, part.length_bytes);
 }
 
-/* A further name changes the ctime of a file that is open; what was opened by its name must have that, too. */
+/*
+ * True if the file is unchanged. A new hard link changes the ctime of a file that is open, so ctime counts only for a
+ * file that is opened late, by its name.
+ */
 static bool is_as_it_was(const struct stored_origin *origin, const struct stat *status)
 {
 	const struct file_version *version = &origin->version;

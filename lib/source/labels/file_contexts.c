@@ -18,10 +18,13 @@ struct file_contexts {
 	char *label;      /* what was found last */
 };
 
-/* libselinux's first message about the call at hand: it has no other way to tell which line is wrong. */
+/* libselinux's first message during the current call. Only the message tells which line is wrong. */
 static _Thread_local char complaint[256];
 
-/* It also says what is no error, and where SELinux would take its policy from. */
+/*
+ * Keeps the first error. libselinux also reports things that are not errors, and where SELinux would take its policy
+ * from.
+ */
 static int __attribute__((format(printf, 2, 3))) note_complaint(int type, const char *format, ...)
 {
 	va_list arguments;
@@ -57,7 +60,7 @@ errcode_t file_contexts_open(const char *path, struct file_contexts **ret, struc
 	*ret = NULL;
 	if (!contexts)
 		return problem_set(problem, ENOMEM, path, cannot_read);
-	/* libselinux takes a directory for an empty file. */
+	/* libselinux treats a directory as an empty file. */
 	if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
 		return problem_set(problem, EISDIR, path, cannot_read);
 	pthread_once(&once, listen_for_complaints);
@@ -87,7 +90,7 @@ errcode_t file_contexts_find(struct file_contexts *contexts, const char *path, u
 	contexts->label = NULL;
 	if (error == ENOENT)
 		return 0;
-	/* It says nothing of a rule that cannot be compiled. */
+	/* libselinux reports nothing about a rule that cannot be compiled. */
 	if (!*complaint && error == EINVAL)
 		return problem_set_reason(problem, error, contexts->path, cannot_read,
 		                          "one that could match %s is not a regular expression", path);

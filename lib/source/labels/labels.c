@@ -10,24 +10,25 @@
 #include "tree/xattr_table.h"
 
 /*
- * A task's nodes. With the reference policy and libselinux 3.4 a look-up takes 0.3 ms, for it tries hundreds of rules,
- * and reading the rules, which each worker that has a task does, 50 ms.
+ * The nodes of a task. With the reference policy and libselinux 3.4 a look-up takes 0.3 ms, because it tries hundreds
+ * of rules. Each worker that has a task reads the rules, which takes 50 ms.
  */
 #define NODES_PER_TASK 256u
 
 struct labels {
 	const struct label_options *options;
-	char *prefix;                /* without a slash at its end; "": none */
-	struct file_contexts *rules; /* the main thread's, and then a worker's; NULL: there are none */
+	char *prefix; /* without a slash at its end; "": there is no prefix */
+	struct file_contexts
+		*rules; /* the main thread's; worker 0 has them while files are labelled; NULL: there are none */
 	bool keeps_source;
 };
 
 struct label_worker {
-	struct file_contexts *rules; /* its own, once it has work */
+	struct file_contexts *rules; /* the worker's own, opened when it has work */
 	struct xattr_table_memory last;
 	struct tree_xattr *list;
 	size_t capacity;
-	char *path; /* of a directory, with a slash at its end, and room for a name */
+	char *path; /* a directory's path with a slash at its end, and room for a name */
 	size_t path_capacity, directory_bytes;
 	uint32_t directory;
 	bool has_directory;
@@ -42,7 +43,7 @@ struct labelling {
 	bool only_missing;
 };
 
-/* The prefix as it is put before "/name". */
+/* Returns the prefix in the form in which it comes before "/name". */
 static char *clean_prefix(const char *prefix)
 {
 	size_t bytes = prefix ? strlen(prefix) : 0;
@@ -89,7 +90,10 @@ void labels_close(struct labels *labels)
 
 /* --- Each file ---------------------------------------------------------------------------------------------------- */
 
-/* Siblings follow each other in the tree, so that each directory's path is put together once in a task. */
+/*
+ * Puts a directory's path into own->path. Siblings are adjacent in the tree, so a task does this once for each
+ * directory.
+ */
 static errcode_t enter_directory(const struct labelling *labelling, struct label_worker *own, uint32_t directory)
 {
 	if (own->has_directory && own->directory == directory)
@@ -108,7 +112,7 @@ static errcode_t enter_directory(const struct labelling *labelling, struct label
 	return 0;
 }
 
-/* own->path becomes the node's whole path. */
+/* Puts the node's whole path into own->path. */
 static errcode_t enter_path(const struct labelling *labelling, struct label_worker *own, uint32_t number)
 {
 	const struct tree_node *node = &labelling->tree->nodes[number];
@@ -116,7 +120,7 @@ static errcode_t enter_path(const struct labelling *labelling, struct label_work
 
 	if (error)
 		return error;
-	/* The root is its own parent, and has a slash only where it has nothing else. */
+	/* The root is its own parent. Its path ends in a slash only if it is "/". */
 	size_t bytes = own->directory_bytes - (number == TREE_ROOT && own->directory_bytes > 1);
 
 	if (number != TREE_ROOT)
@@ -141,7 +145,7 @@ static errcode_t find_label(const struct labelling *labelling, struct label_work
 	if (error)
 		return error;
 	error = file_contexts_find(own->rules, own->path, node->mode, label, problem);
-	/* The slash after the directory is back for the next name. */
+	/* The root's path has lost its last slash, so the next name builds the directory's path again. */
 	if (number == TREE_ROOT)
 		own->has_directory = false;
 	return error;
@@ -160,7 +164,7 @@ static bool has_label(const struct tree_xattr_set *set)
 	return false;
 }
 
-/* The set with another label, or none where label is NULL, in own->list. */
+/* Copies the set to own->list with this label in place of its own; label NULL: without a label. */
 static errcode_t replace_label(struct label_worker *own, const struct tree_xattr_set *set, const char *label,
                                uint32_t *count)
 {
@@ -217,7 +221,7 @@ static errcode_t label_nodes(void *context, unsigned int worker, size_t task, st
 
 /* --- The tree ----------------------------------------------------------------------------------------------------- */
 
-/* Sets have their last numbers, and nodes these. */
+/* Replaces the tree's sets by those of the table. Their numbers are final, and the nodes have them already. */
 static errcode_t take_sets(struct labelling *labelling)
 {
 	struct tree *tree = labelling->tree;

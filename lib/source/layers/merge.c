@@ -10,20 +10,20 @@
 #include "support/run/interrupt.h"
 #include "support/vector.h"
 
-/* A directory of a layer that a directory of the merged tree, still to be filled, is made of. */
+/* A layer's directory from which a directory of the merged tree is still to be filled. */
 struct part {
 	uint32_t directory; /* of the merged tree */
 	uint32_t layer, node;
 };
 
-/* Walks names of a part in their order: either its files or its markers. */
+/* Walks names of a part in their order: either the files or the markers of the part. */
 struct cursor {
-	const char *name; /* of the file, or what the marker removes */
+	const char *name; /* the file's name, or the name that the marker removes */
 	uint8_t name_bytes;
 	uint32_t layer;
 	uint32_t node, end;
-	uint32_t gap_start, gap_end; /* nodes to step over; none: both at the end */
-	uint32_t prefix_bytes;       /* of a marker's name, 0 for files */
+	uint32_t gap_start, gap_end; /* nodes to step over; both are `end` if there are none */
+	uint32_t prefix_bytes;       /* bytes of the prefix of a marker's name; 0 for files */
 };
 
 struct merge {
@@ -34,27 +34,30 @@ struct merge {
 	size_t node_capacity;
 	struct part *parts; /* a stack: the directory to be filled next is on top */
 	size_t part_count, part_capacity;
-	struct cursor *heap; /* room for two of each layer */
+	struct cursor *heap; /* room for two cursors of each layer */
 	uint32_t cursor_count;
 	struct xattr_table *xattr_table;
 	struct xattr_table_memory last_set;
 	struct problem *problem;
 };
 
-/* The entries of one name in the layers, from the top. */
+/* Collects the entries of one name in the layers, from the top. */
 struct pick {
 	const struct merge_layer *layer; /* NULL: nothing yet */
-	uint32_t node;                   /* whose metadata (and content) count */
+	uint32_t node;                   /* the node that gives the metadata and the contents */
 	const char *name;
 	uint8_t name_bytes;
 	bool is_whiteout;
-	bool is_closed;         /* no layer further down matters */
-	bool hides;             /* a directory: what lower layers have under its name does not show */
-	bool is_part;           /* a directory: a layer's has been found, perhaps */
-	bool is_encrypted_part; /* one that is encrypted */
+	bool is_closed;         /* no lower layer matters */
+	bool hides;             /* a directory: it hides the names that lower layers have in it */
+	bool is_part;           /* a layer's directory has been made a part of this one */
+	bool is_encrypted_part; /* such a directory is encrypted */
 };
 
-/* By name; of the same name the topmost layer first, and its files before its markers, which do not touch them. */
+/*
+ * Orders cursors by name. For one name the topmost layer comes first, and a layer's files come before its markers,
+ * which do not affect them.
+ */
 static bool comes_before(const struct cursor *one, const struct cursor *other)
 {
 	int order = tree_name_compare(one->name, one->name_bytes, other->name, other->name_bytes);
@@ -86,7 +89,7 @@ static void sift_down(struct merge *merge, uint32_t at)
 	heap[at] = moved;
 }
 
-/* Brings a cursor to a name, over its gap; false: there is none left. */
+/* Moves a cursor over its gap and to its next name; false if there is no more. */
 static bool cursor_settle(const struct merge *merge, struct cursor *cursor)
 {
 	if (cursor->node == cursor->gap_start)
@@ -139,8 +142,8 @@ static void open_part(struct merge *merge, const struct part *part)
 }
 
 /*
- * The names in an encrypted directory are not known, and new ones cannot be made without its key: another layer's
- * directory cannot be a part of it.
+ * Refuses to merge an encrypted directory with another layer's directory. The names in it are not known, and new ones
+ * cannot be made without its key.
  */
 static errcode_t check_encrypted(const struct merge *merge, const struct merge_layer *layer, uint32_t node,
                                  struct pick *pick)
@@ -161,8 +164,8 @@ static errcode_t check_encrypted(const struct merge *merge, const struct merge_l
 }
 
 /*
- * Takes a directory of a layer into account. It becomes a part of the next node, unless the layers above hide what is
- * in it; then it may still say what an implied directory does not.
+ * Takes a directory of a layer into account. It becomes a part of the next node, unless the layers above hide its
+ * contents. Even a hidden directory can give the metadata that an implied directory above it lacks.
  */
 static errcode_t consider_directory(struct merge *merge, uint32_t layer_number, uint32_t node, struct pick *pick)
 {
@@ -189,7 +192,7 @@ static errcode_t consider_directory(struct merge *merge, uint32_t layer_number, 
 	return 0;
 }
 
-/* Takes the next lower thing of the same name into account. */
+/* Takes the next lower entry of the same name into account. */
 static errcode_t consider(struct merge *merge, const struct cursor *cursor, struct pick *pick)
 {
 	const struct merge_layer *layer = &merge->layers[cursor->layer];
@@ -218,7 +221,7 @@ static errcode_t consider(struct merge *merge, const struct cursor *cursor, stru
 	return whiteouts_check_file(layer, node, merge->problem);
 }
 
-/* Makes this one the first name of its file in the merged tree, or a further one. */
+/* Makes the node the first name of its file in the merged tree, or a further name of that file. */
 static errcode_t join_links(struct merge *merge, struct merge_layer *layer, uint32_t first, struct tree_node *node)
 {
 	uint32_t number = merge->tree->node_count;
@@ -245,14 +248,17 @@ static errcode_t make_node(struct merge *merge, const struct pick *pick, struct 
 	uint32_t first = S_ISDIR(nodes[pick->node].mode) ? pick->node : nodes[pick->node].link_to;
 	errcode_t error = 0;
 
-	/* What a file's names have in common is said of its first one. */
+	/* The first name of a file holds the metadata that its names share. */
 	*node = nodes[first];
 	node->xattrs = layer->set_numbers[node->xattrs];
 	node->link_to = merge->tree->node_count;
 	if (S_ISDIR(node->mode)) {
 		node->first_child = node->child_count = 0;
 		node->links = 2;
-		/* What lies below the layers here, and has gone, shall not describe it. */
+		/*
+		 * The layers hide the directory that the tree below them has here, so that one must not give its
+		 * metadata to this one.
+		 */
 		if (pick->is_closed && merge->keeping != WHITEOUTS_DROPPED)
 			node->is_implied = false;
 		node->is_opaque = pick->hides && merge->keeping == WHITEOUTS_AS_MARKS;
@@ -269,7 +275,7 @@ static errcode_t make_node(struct merge *merge, const struct pick *pick, struct 
 	return error;
 }
 
-/* As overlayfs itself makes them; the mark is for what the tree is laid over. */
+/* Makes a whiteout as overlayfs makes it. The mark is set for a tree that is laid over another one. */
 static void make_whiteout(const struct merge *merge, const struct pick *pick, struct tree_node *node)
 {
 	const struct tree_node *whiteout = &pick->layer->tree->nodes[pick->node];
@@ -285,7 +291,7 @@ static void make_whiteout(const struct merge *merge, const struct pick *pick, st
 	};
 }
 
-/* Adds what was picked to the tree's last run, that of `directory`. */
+/* Adds the node that was picked to the tree's last run, which is that of `directory`. */
 static errcode_t add_node(struct merge *merge, uint32_t directory, const struct pick *pick)
 {
 	struct tree *tree = merge->tree;
@@ -342,7 +348,10 @@ static void reverse(struct part *parts, size_t count)
 	}
 }
 
-/* Makes the run of the directory on top of the stack, whose place its subdirectories take, the first of them on top. */
+/*
+ * Makes the run of the directory on top of the stack. Its subdirectories take its place there, the first of them on
+ * top.
+ */
 static errcode_t merge_directory(struct merge *merge)
 {
 	struct tree *tree = merge->tree;
@@ -379,7 +388,7 @@ static errcode_t merge_root(struct merge *merge)
 	}
 	errcode_t error = add_node(merge, TREE_ROOT, &pick);
 
-	/* It was counted as a subdirectory of itself. */
+	/* add_node() has counted the root as a subdirectory of itself. */
 	if (!error)
 		merge->tree->nodes[TREE_ROOT].links = 2;
 	return error;
@@ -399,7 +408,10 @@ static errcode_t prepare_layer(struct merge *merge, struct merge_layer *layer)
 	return error;
 }
 
-/* Origins move when nothing can fail any more: messages about the layers need them. */
+/*
+ * Moves the layers' origins to the merged tree. This comes last, when nothing else can fail, since messages about the
+ * layers need the origins.
+ */
 static errcode_t copy_origins(struct merge *merge)
 {
 	struct tree *tree = merge->tree;
@@ -430,7 +442,7 @@ static errcode_t merge_layers(struct merge *merge)
 		error = prepare_layer(merge, &merge->layers[i]);
 	if (!error)
 		error = whiteouts_resolve_links(merge->layers, merge->layer_count, merge->problem);
-	/* Links may have added origins. */
+	/* Resolving links may have added origins. */
 	for (uint32_t i = 0; !error && i < merge->layer_count; i++) {
 		merge->layers[i].first_origin = origin_count;
 		origin_count += merge->layers[i].tree->origin_count;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An image in an OCI image layout as a source: a directory as skopeo, umoci, buildah and buildkit write it. index.json
- * leads through further indexes to a manifest, and that to the layers, which are archives. All are files named by their
- * sha256, which is checked.
+ * leads through further indexes to a manifest, and the manifest to the layers, which are archives. All these files are
+ * named by their sha256, which is checked.
  *
- * The name is DIR or DIR:REF, where REF is what the annotation org.opencontainers.image.ref.name says; DIR has no
- * colon. Where several images are left, the one for linux and this host's processor is taken. The layers are read
- * through to check them, in parallel, and closed: there may be more than can be open. What is opened anew must be the
+ * The name is DIR or DIR:REF, where REF is the value of the annotation org.opencontainers.image.ref.name; DIR has no
+ * colon. If several images are left, the one for linux and this host's processor is taken. Workers read the layers in
+ * parallel to check them, and close them: there may be more than can be open. A layer that is opened anew must be the
  * file that was checked, unchanged. The author of an image is not trusted: a layer is read as a tar archive whatever
  * its bytes are (archive_kind_layer).
  *
- * EINVAL with a reason for what does not follow the specification, is damaged or cannot be chosen; errors of open(2).
- * The problem names the file.
+ * The functions return EINVAL with a reason if a file does not follow the specification or is damaged, or if no image
+ * can be chosen; also errors of open(2). The problem names the file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,12 +30,12 @@
 #include "support/run/interrupt.h"
 #include "support/text/json_document.h"
 
-/* A document that is larger is refused, as registries do: it is read into memory as a whole. */
+/* A larger document is refused, since it is read into memory as a whole; registries refuse it, too. */
 #define DOCUMENT_BYTES (4u << 20)
 #define DIGEST_DIGITS BASE16_ENCODE_LENGTH(SHA256_DIGEST_SIZE)
 #define BUFFER_BYTES ((size_t)256 << 10)
 
-/* Indexes within indexes; one is usual. */
+/* An image has so many indexes within indexes at most; one is usual. */
 #define MOST_INDEXES 8
 #define MOST_LISTED 20
 
@@ -46,21 +46,21 @@ static void put_document(json_object **document)
 
 #define SCOPE_DOCUMENT __attribute__((cleanup(put_document)))
 
-/* A blob's description in a document. Borrowed from the document, except path. */
+/* A blob's description in a document. All but the path is borrowed from the document. */
 struct oci_blob {
 	const char *media_type;
 	const char *digest; /* 64 digits */
 	uint64_t size_bytes;
 	char *path;                  /* owned */
-	struct oci_blob *first;      /* of a layer: the first one that is the same file, which is read only once */
-	struct file_version version; /* of a layer, once it has been checked */
+	struct oci_blob *first;      /* for a layer: the first layer that is the same file; only that one is read */
+	struct file_version version; /* for a layer, once it has been checked */
 };
 
 struct oci_image {
 	char *directory;
 	json_object *manifest;
 	char *manifest_path;
-	struct oci_blob *layers; /* what they borrow lies in the manifest */
+	struct oci_blob *layers; /* their texts are borrowed from the manifest */
 	uint32_t layer_count;
 	void *known; /* layers by digest, for tsearch(3) */
 };
@@ -78,7 +78,7 @@ static void keep(void *blob)
 	(void)blob;
 }
 
-/* A member's text, "" where it is missing or no text. */
+/* Returns a member's text; "" if it is missing or not a text. */
 static const char *text_of(const json_object *object, const char *key)
 {
 	json_object *text = json_object_object_get(object, key);
@@ -87,8 +87,8 @@ static const char *text_of(const json_object *object, const char *key)
 }
 
 /*
- * Reads a descriptor, which is checked: a blob's path leads nowhere else. document: the path of the file that has it.
- * The caller frees blob->path.
+ * Reads and checks a descriptor: the path of its blob cannot lead out of the layout. document: the path of the file
+ * that has the descriptor. The caller frees blob->path.
  */
 static errcode_t describe(const char *directory, const char *document, const json_object *descriptor,
                           struct oci_blob *blob, struct problem *problem)
@@ -129,7 +129,7 @@ static errcode_t check_digest(const struct oci_blob *blob, struct sha256_ctx *ha
 	return problem_set_reason(problem, EINVAL, blob->path, "cannot use", "it is damaged: its sha256 is %s", digits);
 }
 
-/* Opens a regular file; blob may be NULL, else the size is checked. */
+/* Opens a regular file. If blob is not NULL, the size is checked. */
 static errcode_t open_file(const char *path, const struct oci_blob *blob, int *descriptor, struct stat *status,
                            struct problem *problem)
 {
@@ -160,7 +160,7 @@ static errcode_t parse(const char *path, const char *text, size_t bytes, json_ob
 	return 0;
 }
 
-/* Reads a JSON object; blob may be NULL, else size and sha256 are checked. */
+/* Reads a JSON object. If blob is not NULL, size and sha256 are checked. */
 static errcode_t read_document(const char *path, const struct oci_blob *blob, json_object **ret,
                                struct problem *problem)
 {
@@ -193,7 +193,7 @@ static errcode_t read_document(const char *path, const struct oci_blob *blob, js
 	return parse(path, text, size_bytes, ret, problem);
 }
 
-/* Reads a layer to check it, and notes which file that was. */
+/* Reads a layer to check it, and notes the version of the file that was checked. */
 static errcode_t check_layer(void *context, unsigned int worker, size_t index, struct problem *problem)
 {
 	struct oci_blob *blob = &((const struct oci_image *)context)->layers[index];
@@ -256,7 +256,7 @@ static const char *const layer_types[] = {
 	"application/vnd.docker.image.rootfs.foreign.diff.tar.gzip",
 };
 
-/* This host's processor as Go calls it, and therefore OCI. */
+/* Returns this host's processor by Go's name, which OCI uses. */
 static const char *host_architecture(void)
 {
 	static const struct {
@@ -286,15 +286,15 @@ static const char *reference_of(const json_object *descriptor)
 	return text_at(descriptor, "annotations", "org.opencontainers.image.ref.name");
 }
 
-/* The wanted properties of one of an index's descriptors. */
+/* The properties that the chosen descriptor of an index must have. */
 struct wish {
 	const char *reference;    /* NULL: any */
-	const char *architecture; /* NULL: any, and any system */
+	const char *architecture; /* NULL: any architecture and any system */
 };
 
 static bool fits(const json_object *descriptor, const struct wish *wish)
 {
-	/* Attestations of how an image was built are kept beside it. */
+	/* Builders put attestations of how an image was built beside it; their system is "unknown". */
 	if (!strcmp(text_at(descriptor, "platform", "os"), "unknown"))
 		return false;
 	if (wish->reference && strcmp(reference_of(descriptor), wish->reference))
@@ -318,7 +318,7 @@ static size_t count_fitting(const json_object *descriptors, const struct wish *w
 	return count;
 }
 
-/* The names that could be chosen, for a message; the caller frees it, NULL: no memory. */
+/* Returns the names that can be chosen, for a message. The caller frees it; NULL: no memory. */
 static char *list_choices(const json_object *descriptors, const struct wish *wish)
 {
 	size_t listed = 0, bytes;
@@ -344,7 +344,7 @@ static char *list_choices(const json_object *descriptors, const struct wish *wis
 			fprintf(stream, "%.160s", reference_of(descriptor));
 		listed++;
 	}
-	/* Closed before text can be looked at. */
+	/* fclose() completes the text, so it comes first. */
 	if (fclose(stream) || !text)
 		return text;
 	return *text ? text : (free(text), strdup("none"));
@@ -388,7 +388,7 @@ static errcode_t check_schema(const json_object *document, const char *path, str
 	return problem_set_reason(problem, EINVAL, path, "cannot use", "its schemaVersion is not 2");
 }
 
-/* Follows the indexes down to the manifest. */
+/* Follows the indexes from index.json to the manifest. */
 static errcode_t find_manifest(struct oci_image *image, const char *reference, struct problem *problem)
 {
 	SCOPE_FREE char *path = path_from(image->directory, "index.json");
@@ -420,7 +420,7 @@ static errcode_t find_manifest(struct oci_image *image, const char *reference, s
 		path = blob.path;
 		json_object_put(document);
 		document = next;
-		/* The name is that of what index.json lists. */
+		/* The reference names a descriptor of index.json only, not one of a further index. */
 		reference = NULL;
 		if (!error && is_manifest) {
 			image->manifest = TAKE(document);
@@ -481,7 +481,7 @@ static bool has_file(const char *directory, const char *name)
 	return path && access(path, F_OK) == 0;
 }
 
-/* What is no layout, but can become one. */
+/* Refuses a path that is not a layout; the message tells how to make one of it. */
 static errcode_t check_directory(const char *directory, struct problem *problem)
 {
 	struct stat status;
@@ -493,7 +493,7 @@ static errcode_t check_directory(const char *directory, struct problem *problem)
 			problem, ENOTDIR, directory, "cannot read",
 			"an OCI image layout is a directory, and this is none: of an archive, skopeo copy "
 			"oci-archive:FILE oci:DIR (docker-archive: of docker save) makes one");
-	/* Both are what skopeo writes there, and an OCI image layout has neither. */
+	/* skopeo writes both files in its dir: form; an OCI image layout has neither. */
 	if (!has_file(directory, "oci-layout") && has_file(directory, "manifest.json") &&
 	    has_file(directory, "version"))
 		return problem_set_reason(problem, EINVAL, directory, "cannot read",

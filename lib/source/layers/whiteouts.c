@@ -11,17 +11,17 @@
 static const char marker_prefix[] = ".wh.";
 static const char own_marker[] = ".wh..wh.";
 static const char opaque_marker[] = ".wh..wh..opq";
-/* No name has a slash, which follows the dot: the first name that no longer begins with the marker. */
+/* These sort directly after all names that begin with the marker: "/" follows "." in ASCII, and no name contains it. */
 static const char after_marker[] = ".wh/";
 static const char after_own_marker[] = ".wh..wh/";
 
-/* The meaning of an xattr set for overlayfs. */
+/* Bits that tell what an xattr set means to overlayfs. */
 #define MEANS_OPAQUE 1u
 #define MEANS_WHITEOUT 2u
 #define MEANS_REDIRECT 4u
 #define MEANS_METACOPY 8u
 
-/* The name after "trusted.overlay." or "user.overlay.", NULL for other xattrs. */
+/* Returns the name after "trusted.overlay." or "user.overlay."; NULL for other xattrs. */
 static const char *overlay_name(const char *name)
 {
 	static const char *const prefixes[] = { "trusted.overlay.", "user.overlay." };
@@ -45,7 +45,7 @@ static uint8_t meaning_of(const struct tree_xattr_set *set)
 
 		if (!name)
 			continue;
-		/* "x" is for directories with whiteouts that are xattrs: no more than a hint. */
+		/* The value "x" is only a hint: the directory has whiteouts that are xattrs. */
 		if (!strcmp(name, "opaque") && xattr->value_bytes == 1 && !memcmp(xattr->value, "y", 1))
 			meaning |= MEANS_OPAQUE;
 		else if (!strcmp(name, "whiteout"))
@@ -174,8 +174,8 @@ errcode_t whiteouts_intern_xattrs(const struct merge_layer *layer, uint32_t numb
 }
 
 /*
- * The entry of a directory with this name, unless it is a whiteout; TREE_ROOT: there is none. *hides_below becomes true
- * if nothing of the layers below shows under that name, whether or not this layer has it.
+ * Returns the directory's entry with this name; TREE_ROOT if there is none or it is a whiteout. *hides_below becomes
+ * true if this layer hides the layers below under that name, whether or not it has the name itself.
  */
 static uint32_t find_name(const struct merge_layer *layer, uint32_t directory, const char *name, uint32_t before,
                           bool *hides_below)
@@ -186,7 +186,7 @@ static uint32_t find_name(const struct merge_layer *layer, uint32_t directory, c
 	if (whiteouts_is_opaque(layer, directory, before))
 		*hides_below = true;
 	if (layer->whiteouts == WHITEOUTS_OCI) {
-		/* A longer name, which nothing has, would be cut. */
+		/* snprintf() would cut a longer name, which no entry has. */
 		snprintf(marker, sizeof(marker), "%s%s", marker_prefix, name);
 		if (!strncmp(name, marker_prefix, WHITEOUT_PREFIX_BYTES))
 			return TREE_ROOT;
@@ -206,8 +206,8 @@ static uint32_t find_name(const struct merge_layer *layer, uint32_t directory, c
 }
 
 /*
- * What one layer has at path, of its members that come before one; TREE_ROOT: nothing. *hides_below: nor do the
- * layers below show anything there.
+ * Returns the node at path in one layer, among the members before `before`; TREE_ROOT if there is none. *hides_below
+ * becomes true if the layer hides the layers below at that path.
  */
 static uint32_t look_up(const struct merge_layer *layer, char *path, uint32_t before, bool *hides_below)
 {
@@ -263,7 +263,7 @@ static errcode_t resolve(struct merge_layer *layers, uint32_t top, uint32_t numb
 	return 0;
 }
 
-/* The link to below that a name is, or a further name of; NULL: it is none. */
+/* Returns the link to a lower layer that this name is, or is a further name of; NULL if it is not such a link. */
 static const struct link_below *find_link(const struct merge_layer *layer, uint32_t number)
 {
 	const struct tree_node *nodes = layer->tree->nodes;
@@ -281,7 +281,7 @@ void whiteouts_follow_link(const struct merge_layer *layers, uint32_t *layer, ui
 	}
 }
 
-/* Links lead down, to names whose own are resolved already. */
+/* Resolves a layer's links to lower layers. The links of those layers are resolved already. */
 static errcode_t resolve_layer(struct merge_layer *layers, uint32_t top, struct problem *problem)
 {
 	const struct tree *tree = layers[top].tree;
@@ -291,7 +291,7 @@ static errcode_t resolve_layer(struct merge_layer *layers, uint32_t top, struct 
 
 		if (tree_node_is_link(tree, number) || !find_link(&layers[top], number))
 			continue;
-		/* Each may be looked for in thousands of layers. */
+		/* Each link may be looked for in thousands of layers. */
 		errcode_t error = interrupt_pending() ? EINTR : resolve(layers, top, number, problem);
 
 		if (error)

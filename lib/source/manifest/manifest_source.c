@@ -2,15 +2,16 @@
 /*
  * A manifest, mtree(5), as a source: its lines are the tree, and regular files have the contents of files of the host.
  *
- * A file's contents are those of the file that contents= names, symlinks followed, else of the one at the line's own
- * path, following no symlink. It must be a regular file, and give as many bytes as its size says: those in /proc and
- * /sys do not, and are refused. Relative paths begin in the manifest's directory (for standard input, in the current
- * one). Such files are found and measured by the scan and read later.
+ * contents= names the file that has a regular file's contents; symlinks in that path are followed. Without contents=
+ * they are in the file at the line's own path, in which no symlink is followed. This file must be a regular one, and
+ * give as many bytes as its size says: those in /proc and /sys do not, and are refused. Relative paths begin in the
+ * manifest's directory (for standard input, in the current one). The scan finds and measures these files; they are read
+ * later.
  *
  * Unless a line says more, a file has mode 0755 (directories), 0777 (symlinks) or 0644 (all others), owner 0:0 and the
  * manifest's own time. A further line for the same file and type changes what it says. There are no hard links: each
- * line for a regular file makes a file of its own. Names of users and groups are those of the tree's own etc/passwd and
- * etc/group. Problems name manifest and line.
+ * line for a regular file makes a file of its own. Names of users and groups are looked up in the tree's own etc/passwd
+ * and etc/group. Problems name manifest and line.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,14 +33,14 @@
 #include "support/vector.h"
 
 /*
- * A user or group that lines give files. Names can be looked up only when the tree is there: until then a file's uid
- * and gid are numbers of owners, of which 0 is that of id 0.
+ * A user or group that lines give to files. Its name can be looked up only when the tree is complete. Until then a
+ * file's uid and gid are numbers of owners; number 0 stands for id 0.
  */
 struct owner {
 	enum account_kind kind;
 	const char *name;   /* NULL: it has only an id */
-	unsigned long line; /* the first one that has it */
-	uint32_t id;        /* 0 for now where there is a name */
+	unsigned long line; /* the first line that names it */
+	uint32_t id;        /* 0 until the name is looked up */
 	uint32_t number;
 };
 
@@ -52,15 +53,15 @@ struct manifest {
 	struct xattr_table *xattr_table;
 	struct xattr_table_memory last_set;
 	struct timespec mtime;     /* the manifest's own */
-	int directory;             /* its own; the tree's */
-	uint32_t directory_origin; /* where relative paths begin; contents at the lines' own paths */
-	uint32_t files_origin;     /* contents somewhere else */
-	struct owner **owners;     /* by number; they lie in the tree's memory */
+	int directory;             /* the manifest's directory; owned by the tree */
+	uint32_t directory_origin; /* for relative paths, and for contents at the lines' own paths */
+	uint32_t files_origin;     /* for contents at other paths */
+	struct owner **owners;     /* by number; they are in the tree's memory */
 	size_t owner_count, owner_capacity;
 	void *sorted_owners; /* the same, for tsearch(3) */
 	struct opener opener;
 	struct data_segments segments;
-	char *last_path; /* of contents that do not lie at the file's own path; owned; NULL: none yet */
+	char *last_path; /* the last path of contents= ; owned; NULL: none yet */
 	uint64_t last_contents;
 	struct digests digests;
 };
@@ -113,7 +114,7 @@ static errcode_t add_owner(struct manifest *manifest, const struct owner *owner,
 	return 0;
 }
 
-/* The number of an owner; name NULL: of the one with this id. */
+/* Gives the number of the owner with this name, or with this id if name is NULL. */
 static errcode_t keep_owner(struct manifest *manifest, enum account_kind kind, const char *name, uint32_t id,
                             unsigned long line, uint32_t *number)
 {
@@ -167,8 +168,8 @@ static errcode_t contents_problem(const struct manifest *manifest, const struct 
 }
 
 /*
- * Symlinks are followed on the way to what contents= names, whose path is the user's own; below the manifest's
- * directory, where anybody may have put them, they are not.
+ * The path that contents= gives is the user's own, so symlinks in it are followed. Other users may have put symlinks
+ * below the manifest's directory, so those are not followed.
  */
 static errcode_t open_contents(struct manifest *manifest, const struct mtree_entry *entry, const char *path, int flags,
                                int *descriptor, struct stat *status)
@@ -189,8 +190,9 @@ static errcode_t open_contents(struct manifest *manifest, const struct mtree_ent
 }
 
 /*
- * Files of /proc have a size of 0 whatever can be read from them, those of /sys a page. Only what has no blocks can be
- * such a file: then the last byte is looked at, and whether another one follows.
+ * Checks that a file has as many bytes as its size says. Files of /proc have a size of 0 whatever can be read from
+ * them; files of /sys have a size of one page. Such a file has no blocks, so this is called for files without blocks.
+ * It reads the last byte and tries to read one more.
  */
 static errcode_t check_end(const struct manifest *manifest, const struct mtree_entry *entry, const char *path,
                            int descriptor, uint64_t size_bytes)
@@ -233,7 +235,7 @@ static errcode_t find_data(struct manifest *manifest, const struct mtree_entry *
 	return data_segments_find(segments, manifest->options, descriptor, size_bytes);
 }
 
-/* The data of a file that has holes. */
+/* Reads the data map of a file that has holes. */
 static errcode_t read_map(struct manifest *manifest, struct tree_node *node)
 {
 	struct data_segments *segments = &manifest->segments;
@@ -251,7 +253,7 @@ static errcode_t read_map(struct manifest *manifest, struct tree_node *node)
 	return 0;
 }
 
-/* Lines often name the same contents one after another. */
+/* Lines often name the same contents one after another, so a repeated path is not added again. */
 static errcode_t name_contents(struct manifest *manifest, const char *path, struct tree_node *node)
 {
 	errcode_t error = 0;
@@ -267,7 +269,7 @@ static errcode_t name_contents(struct manifest *manifest, const char *path, stru
 	return error;
 }
 
-/* node stays without size where an optional file is not there. */
+/* node stays without size if an optional file does not exist. */
 static errcode_t read_contents(struct manifest *manifest, const struct mtree_entry *entry, struct tree_node *node,
                                bool *is_missing)
 {
@@ -380,7 +382,7 @@ static errcode_t visit(void *context, const struct mtree_entry *entry, struct pr
 	return 0;
 }
 
-/* The directory of the manifest, which becomes two origins. */
+/* Opens the manifest's directory, which becomes two origins. */
 static errcode_t open_directory(struct manifest *manifest)
 {
 	struct tree *tree = manifest->tree;
@@ -402,7 +404,7 @@ static errcode_t open_directory(struct manifest *manifest)
 	return error;
 }
 
-/* The ids of all names, in the order in which they came. */
+/* Looks up the ids of all names, in the order in which the manifest first gives them. */
 static errcode_t find_ids(const struct manifest *manifest)
 {
 	struct account_names accounts = { .tree = manifest->tree };
@@ -423,7 +425,7 @@ static errcode_t find_ids(const struct manifest *manifest)
 	return error;
 }
 
-/* Numbers of owners become ids. */
+/* Replaces the numbers of owners in the tree by their ids. */
 static errcode_t resolve_owners(const struct manifest *manifest)
 {
 	struct tree *tree = manifest->tree;

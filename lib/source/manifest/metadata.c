@@ -24,11 +24,14 @@ struct metadata {
 	struct digests digests;
 	bool has_new_sets;
 
-	/* Entries of files that are not in the tree: collected while the manifest is read, then made at once. */
+	/*
+	 * The entries of files that are not in the tree. They are collected while the manifest is read, and
+	 * made together afterwards.
+	 */
 	struct mtree_entry *additions; /* in the order of the manifest */
 	size_t addition_count, addition_capacity;
-	struct arena memory;               /* theirs */
-	const struct mtree_entry **sorted; /* the same by path, those of one path in the order of the manifest */
+	struct arena memory;               /* holds the additions */
+	const struct mtree_entry **sorted; /* the additions by path; those of one path keep the manifest's order */
 };
 
 static errcode_t fail(const struct metadata *metadata, const struct mtree_entry *entry, errcode_t error,
@@ -85,7 +88,7 @@ static errcode_t change_xattrs(struct metadata *metadata, struct tree_node *node
 	return error;
 }
 
-/* All names of a file have what its first node has. */
+/* Applies an entry to a file. All names of a file share the metadata of its first node. */
 static errcode_t change(struct metadata *metadata, uint32_t number, const struct mtree_entry *entry)
 {
 	struct tree_node *node = &metadata->tree->nodes[metadata->tree->nodes[number].link_to];
@@ -109,7 +112,7 @@ static errcode_t change(struct metadata *metadata, uint32_t number, const struct
 	return error ? fail(metadata, entry, error, NULL) : 0;
 }
 
-/* Keeps a copy of what the making of a file needs, and of what change() does. */
+/* Keeps a copy of the members of an entry that making the file and change() need. */
 static errcode_t note_addition(struct metadata *metadata, const struct mtree_entry *entry)
 {
 	struct arena *memory = &metadata->memory;
@@ -127,7 +130,10 @@ static errcode_t note_addition(struct metadata *metadata, const struct mtree_ent
 	return 0;
 }
 
-/* What is missing and can be made waits until all is read: the tree is made anew once. */
+/*
+ * Applies an entry to a file of the tree. An entry of a missing file that can be made is kept until the whole manifest
+ * is read, so that the tree is made anew only once.
+ */
 static errcode_t visit(void *context, const struct mtree_entry *entry, struct problem *problem)
 {
 	struct metadata *metadata = context;
@@ -166,7 +172,7 @@ static bool can_be_made(const struct mtree_entry *entry)
 	return (entry->given & MTREE_TYPE) && entry->type != S_IFREG;
 }
 
-/* The end of the run of entries with the path of the one at start. */
+/* Returns the end of the run of entries that have the same path as the one at start. */
 static size_t run_end(const struct metadata *metadata, size_t start)
 {
 	size_t end = start + 1;
@@ -176,7 +182,10 @@ static size_t run_end(const struct metadata *metadata, size_t start)
 	return end;
 }
 
-/* What the entries [start, end) of one path say of the file to be made; its type is 0 if none says it. */
+/*
+ * Combines the entries [start, end) of one path into the description of the file to be made; its type is 0 if none
+ * gives it.
+ */
 static struct mtree_entry describe(const struct metadata *metadata, size_t start, size_t end)
 {
 	struct mtree_entry all = { .path = metadata->sorted[start]->path, .line = metadata->sorted[start]->line };
@@ -197,7 +206,7 @@ static struct mtree_entry describe(const struct metadata *metadata, size_t start
 	return all;
 }
 
-/* Is a directory with this path made? */
+/* True if a directory with this path is made. */
 static bool makes_directory(const struct metadata *metadata, const char *path)
 {
 	size_t first = BISECT(metadata->addition_count, index, strcmp(metadata->sorted[index]->path, path) >= 0);
@@ -226,7 +235,7 @@ static errcode_t check_entry(const struct metadata *metadata, const struct mtree
 	return 0;
 }
 
-/* If several entries are wrong, the first line is named. */
+/* Checks all entries. If several are wrong, the message names the first line. */
 static errcode_t check_entries(const struct metadata *metadata)
 {
 	struct mtree_entry worst = { 0 };
@@ -261,7 +270,7 @@ static errcode_t build_entry(const struct metadata *metadata, struct tree *made,
 	return error ? error : tree_builder_add(builder, entry->path, &node);
 }
 
-/* Without what the entries say of owner, mode, time and xattrs. */
+/* Builds the new files, still without the owner, mode, time and xattrs that the entries give. */
 static errcode_t build(const struct metadata *metadata, struct tree *made, struct pool *pool)
 {
 	struct tree_builder *builder;

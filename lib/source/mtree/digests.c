@@ -32,7 +32,7 @@ struct check {
 	const struct digests *digests;
 	const struct tree *tree;
 	const char *manifest;
-	struct content_reader **readers; /* by worker, made when it is needed */
+	struct content_reader **readers; /* one for each worker, made when it is needed */
 };
 
 errcode_t digests_note(struct digests *digests, const struct mtree_entry *entry)

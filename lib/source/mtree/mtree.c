@@ -17,11 +17,11 @@ struct parser {
 	mtree_visit visit;
 	void *context;
 	struct mtree_entry defaults; /* from /set */
-	struct arena memory;         /* theirs */
-	struct mtree_entry entry;    /* the line's; its path and its xattrs' array serve one line after the other */
+	struct arena memory;         /* memory of the defaults */
+	struct mtree_entry entry;    /* the line's entry; all lines reuse its path and its xattrs' array */
 	char *entry_path;
 	size_t entry_path_capacity;
-	char *current; /* the directory of names without a slash: "", or ending in a slash */
+	char *current; /* the directory of names without a slash: "", or a path that ends in a slash */
 	unsigned long line;
 	struct problem *problem;
 };
@@ -32,7 +32,7 @@ static errcode_t fail(const struct parser *parser, errcode_t error, const char *
 	                         error == EINVAL ? why : NULL);
 }
 
-/* The keywords of a line, which is cut, and which the entry then points into. */
+/* Reads the keywords of a line into the entry. It cuts the line into words, and the entry then points into them. */
 static errcode_t read_keywords(const struct parser *parser, struct mtree_entry *entry, char *words)
 {
 	unsigned int own = 0;
@@ -40,7 +40,7 @@ static errcode_t read_keywords(const struct parser *parser, struct mtree_entry *
 
 	for (char *word = strtok_r(words, blanks, &state); word; word = strtok_r(NULL, blanks, &state)) {
 		char *value = strchr(word, '=');
-		/* Values are changed while they are read. */
+		/* mtree_read_keyword() changes the value while it reads it, so the message shows a copy. */
 		SCOPE_FREE char *shown = strdup(word);
 
 		if (!shown)
@@ -81,7 +81,10 @@ static errcode_t read_special(struct parser *parser, const char *name, char *res
 	return 0;
 }
 
-/* Makes directory and name one path without "." and empty components. EINVAL: "..", or a component that is too long. */
+/*
+ * Joins directory and name into one path without "." and empty components. EINVAL: the path has "..", or a component
+ * that is too long.
+ */
 static errcode_t join(struct parser *parser, const char *directory, const char *name)
 {
 	errcode_t error = vector_reserve(&parser->entry_path, &parser->entry_path_capacity,
@@ -112,7 +115,7 @@ static errcode_t join(struct parser *parser, const char *directory, const char *
 	return 0;
 }
 
-/* What follows is in the directory: "" stays "", "a/b" becomes "a/b/". */
+/* Makes path the current directory of the lines that follow: "" stays "", "a/b" becomes "a/b/". */
 static errcode_t enter(struct parser *parser, const char *path)
 {
 	char *current = NULL;
@@ -124,7 +127,7 @@ static errcode_t enter(struct parser *parser, const char *path)
 	return 0;
 }
 
-/* ".." at the root is how manifests of the old style end. */
+/* Manifests of the old style end with ".." at the root. */
 static void leave(struct parser *parser)
 {
 	size_t bytes = strlen(parser->current);
@@ -163,7 +166,7 @@ static errcode_t read_entry(struct parser *parser, char *name, char *rest)
 	return error ? error : parser->visit(parser->context, entry, parser->problem);
 }
 
-/* line has room for a NUL after it, and is changed. */
+/* Reads one line. The line has room for a NUL after it, and is changed. */
 static errcode_t read_line(struct parser *parser, char *line, size_t bytes)
 {
 	line[bytes] = '\0';
@@ -185,7 +188,7 @@ static errcode_t read_line(struct parser *parser, char *line, size_t bytes)
 	return read_entry(parser, name, rest);
 }
 
-/* Bytes of a line without its end. */
+/* Returns the bytes of a line without its line end. */
 static size_t trimmed(const char *line, size_t bytes)
 {
 	while (bytes && (line[bytes - 1] == '\n' || line[bytes - 1] == '\r'))
@@ -220,7 +223,7 @@ static errcode_t parse(struct parser *parser, FILE *file)
 			return fail(parser, error, NULL, NULL);
 		memcpy(whole + whole_bytes, line, bytes);
 		whole_bytes += bytes;
-		/* So that a line of nothing but a backslash is not taken for none. */
+		/* A blank keeps a line that is only a backslash from being taken for no line. */
 		if (continues) {
 			whole[whole_bytes++] = ' ';
 			continue;
@@ -254,7 +257,7 @@ static size_t line_end(const char *bytes, size_t count, size_t at)
 	return end ? (size_t)(end - bytes) : count;
 }
 
-/* The first line that is not a comment, with those that continue it; *count is cut to its length. */
+/* Returns the first line that is not a comment, with the lines that continue it; *count becomes its length. */
 static const char *first_line(const char *bytes, size_t *count)
 {
 	size_t at = 0, end;

@@ -17,18 +17,18 @@
 #include "support/vector.h"
 
 #define LARGEST_ID (UINT32_MAX - 1)
-/* As many bits as Linux has for them. */
+/* Linux has so many bits for device numbers. */
 #define LARGEST_MAJOR 4095u
 #define LARGEST_MINOR 1048575u
 
 static const char no_memory[] = "does not fit into memory";
 
-/* read() fills a field of an entry from a value, and gives the problem, or NULL. */
+/* read() sets a field of an entry from a value. It returns the problem, or NULL. */
 struct keyword {
 	const char *name;
 	unsigned int given;                         /* 0: skipped, with or without a value */
 	const char *(*read)(void *to, char *value); /* NULL: no value */
-	size_t field;                               /* where it is in the entry; 0: read() is given the entry */
+	size_t field; /* the field's offset in the entry; 0: read() gets the entry itself */
 };
 
 bool mtree_decode(char *text)
@@ -103,8 +103,8 @@ static const char *read_name(void *name, char *value)
 }
 
 /*
- * What follows the point is a number of nanoseconds and not a fraction: some write nine digits, others none of the
- * leading zeros.
+ * Reads a time. The digits after the point are a number of nanoseconds, not a fraction: some writers give nine digits,
+ * others leave out the leading zeros.
  */
 static const char *read_time(void *to, char *value)
 {
@@ -147,7 +147,9 @@ static const char *read_flags(void *flags, char *value)
 	return NULL;
 }
 
-/* [FORMAT,]MAJOR,MINOR, the numbers being what they are in every format; or both as one, as Linux packs them. */
+/*
+ * Reads [FORMAT,]MAJOR,MINOR, whose numbers mean the same in every format, or one number that packs both as Linux does.
+ */
 static const char *read_device(void *to, char *value)
 {
 	struct mtree_entry *entry = to;
@@ -178,7 +180,7 @@ static const char *read_device(void *to, char *value)
 	return NULL;
 }
 
-/* In place; false if it is not base64. */
+/* Decodes base64 in place; false if the text is not base64. */
 static bool decode_base64(char *text, uint32_t *bytes)
 {
 	SCOPE_FREE char *copy = strdup(text);
@@ -280,7 +282,7 @@ const struct mtree_digest_kind mtree_digests[MTREE_DIGEST_KINDS] = {
 	[MTREE_SHA384] = { "sha384", &nettle_sha384 }, [MTREE_SHA512] = { "sha512", &nettle_sha512 },
 };
 
-/* The kind of digest that a keyword gives: NAME or NAMEdigest; MTREE_DIGEST_KINDS if it gives none. */
+/* Returns the kind of digest that a keyword (NAME or NAMEdigest) gives; MTREE_DIGEST_KINDS if it gives none. */
 static unsigned int find_digest(const char *name)
 {
 	unsigned int kind = 0;
@@ -337,7 +339,7 @@ static const char *read_xattr(struct mtree_entry *entry, char *name, char *value
 	return NULL;
 }
 
-/* A number overrides a name, but what a line says itself overrides what /set said. */
+/* A number overrides a name. A keyword of the line itself overrides one of /set. */
 static unsigned int add_given(unsigned int given, unsigned int own, unsigned int more)
 {
 	static const struct {

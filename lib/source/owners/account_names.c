@@ -12,8 +12,8 @@
 #include "support/vector.h"
 
 /*
- * The author of a layer decides how large they are. Debian's has some 2 KB, and this is room for 200 000 accounts or
- * more; a line has all members of a group.
+ * A layer's author decides how large these files are, so their size is limited. Debian's have some 2 KB; 16 MiB is
+ * enough for 200 000 accounts or more. A line holds all members of a group.
  */
 #define MOST_BYTES ((uint64_t)16 << 20)
 #define MOST_LINE_BYTES ((size_t)1 << 20)
@@ -39,7 +39,7 @@ static errcode_t add_account(struct account_names *names, enum account_kind kind
 	return copy ? error : ENOMEM;
 }
 
-/* By name, lines with the same one in the file's order. */
+/* Orders accounts by name; accounts of the same name keep the file's order. */
 static int compare_accounts(const void *one, const void *other)
 {
 	const struct account *first = one, *second = other;
@@ -63,10 +63,13 @@ static size_t longest_line(const char *text, size_t bytes)
 	return longest;
 }
 
-/* The lines that are not of the form of passwd(5) or group(5) are passed over. */
+/* Reads the accounts of a file. It skips lines that do not have the form of passwd(5) or group(5). */
 static errcode_t parse_accounts(struct account_names *names, enum account_kind kind, char *text, size_t bytes)
 {
-	/* At most a pointer for every second byte of a line is beside it, which is to a member of a group. */
+	/*
+	 * Beside the line, the buffer holds a pointer to each member of a group: at most one for every second byte of
+	 * the line.
+	 */
 	const size_t room = 8 * longest_line(text, bytes) + 1024;
 	SCOPE_FREE char *buffer = malloc(room);
 	SCOPE_FCLOSE FILE *stream = fmemopen(text, bytes, "r");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rules and ranges, applied to a whole tree: to the owners of its files and to the ids that their xattrs hold. */
+/* Applies rules and ranges to a whole tree: to the owners of its files, and to the ids in their xattrs. */
 #include <endian.h>
 #include <errno.h>
 #include <linux/capability.h>
@@ -28,7 +28,10 @@ static int compare_to_range(const void *id, const void *range)
 	return number < ids->from ? -1 : number - ids->from >= ids->count;
 }
 
-/* Maps an id by ranges. action: the action for the error if there are ranges and the id is in none. */
+/*
+ * Maps an id by the ranges. It is an error if there are ranges and none contains the id; action: the action that the
+ * error names.
+ */
 static errcode_t map_by_range(const struct mapping *mapping, const char *action, enum account_kind kind, uint32_t *id)
 {
 	const struct id_map *ids = &mapping->map->ids[kind];
@@ -47,7 +50,7 @@ static errcode_t map_by_range(const struct mapping *mapping, const char *action,
 	                          "%s %u is in no range of the map: add a range for it", account_kind_name(kind), *id);
 }
 
-/* An id that is not an owner's: by ranges, and by rules that ask for nothing but that id. */
+/* Maps an id in an xattr: by the first rule that asks for this id alone, else by the ranges. */
 static errcode_t map_id(const struct mapping *mapping, enum account_kind kind, uint32_t *id)
 {
 	const struct owner_map *map = mapping->map;
@@ -66,7 +69,7 @@ static errcode_t map_id(const struct mapping *mapping, enum account_kind kind, u
 	return map_by_range(mapping, "cannot map its extended attributes", kind, id);
 }
 
-/* Within a tag entries are sorted by id: the kernel does not require it, but programs that compare ACLs do. */
+/* Orders entries by tag and id. The kernel does not require the order of ids, but programs that compare ACLs do. */
 static int compare_entries(const void *one, const void *other)
 {
 	const struct posix_acl_xattr_entry *first = one, *second = other;
@@ -107,7 +110,10 @@ static errcode_t map_acl(const struct mapping *mapping, struct tree_xattr *xattr
 	return 0;
 }
 
-/* Revision 3 with 0 for root is what revision 2 says without it, and what the kernel makes of it. */
+/*
+ * Maps a capability's root id. Revision 3 with root id 0 means the same as revision 2, which has no root id; the kernel
+ * converts it in the same way.
+ */
 static errcode_t map_capability(const struct mapping *mapping, struct tree_xattr *xattr)
 {
 	struct vfs_ns_cap_data *capability = arena_alloc(&mapping->tree->memory, sizeof(*capability));
@@ -144,8 +150,8 @@ static errcode_t map_xattr(const struct mapping *mapping, struct tree_xattr *xat
 }
 
 /*
- * Maps the ids within a file's set of xattrs, in place: *is_changed becomes true if any was, and sets may then be
- * equal. Malformed values stay as they are.
+ * Maps the ids within a file's set of xattrs, in place. *is_changed becomes true if any id was changed; two sets may
+ * then be equal. Malformed values stay as they are.
  */
 static errcode_t map_xattrs(const struct mapping *mapping, bool *is_changed)
 {
@@ -179,7 +185,7 @@ static bool part_matches(const struct owner_part *part, uint32_t id)
 	return part->kind == OWNER_ANY || part->id == id;
 }
 
-/* The first rule that matches and says something of that kind. */
+/* Returns the first rule that matches the owner and gives an id of this kind. */
 static const struct owner_rule *find_rule(const struct owner_map *map, enum account_kind kind,
                                           const uint32_t owner[ACCOUNT_KINDS])
 {

@@ -103,7 +103,7 @@ static errcode_t parse_part(const char *text, const char *origin, struct owner_p
 	return part->name ? 0 : problem_set(problem, ENOMEM, origin, "cannot read rule");
 }
 
-/* USER, USER:GROUP or :GROUP. */
+/* Parses USER, USER:GROUP or :GROUP. */
 static errcode_t parse_owner(char *text, const char *origin, struct owner_part parts[ACCOUNT_KINDS],
                              struct problem *problem)
 {
@@ -118,7 +118,7 @@ static errcode_t parse_owner(char *text, const char *origin, struct owner_part p
 	return error ? error : parse_part(group, origin, &parts[ACCOUNT_GROUP], problem);
 }
 
-/* The rule is in the map already, which frees what it holds so far if it is not right. */
+/* Parses a line into a rule. The rule is in the map already, so the map frees the parts that a wrong rule holds. */
 static errcode_t parse_rule(char *line, struct owner_rule *rule, struct problem *problem)
 {
 	static const char blanks[] = " \t\n";

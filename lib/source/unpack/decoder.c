@@ -46,7 +46,7 @@ static void close_plain(struct decoder *decoder)
 	(void)decoder;
 }
 
-/* They go where they stay without another copy. */
+/* Reads plain bytes directly to the place where they stay, without another copy. */
 static errcode_t run_plain(struct decoder *decoder, uint8_t *bytes, size_t room, size_t *written)
 {
 	struct packed_reader *reader = &decoder->reader;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * gzip (RFC 1952): members one after another, each with the checksum and the length of what it unpacks to. (libarchive
- * compares neither.) As gzip(1) and libarchive do, we leave alone what comes after the last member.
+ * gzip (RFC 1952): members one after another, each with the checksum and the length of the bytes that it unpacks to.
+ * (libarchive compares neither.) As gzip(1) and libarchive do, we ignore bytes after the last member.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,20 +17,20 @@
 enum { HAS_CHECKSUM = 2, HAS_EXTRA = 4, HAS_NAME = 8, HAS_COMMENT = 16, RESERVED = 0xe0 };
 
 /*
- * What has been written is still in the processor's cache when it is summed up. Steps are always whole, so what comes
- * before damage does not depend on who asks for how much.
+ * Bytes of a step. The checksum is computed while they are still in the processor's cache. Steps are always whole, so
+ * the bytes that are given before damage do not depend on how many bytes the caller asks for.
  */
 #define STEP_BYTES DECODER_LEAST_ROOM
 
-/* So long a member is not tried at once: most of what follows it is longer. */
+/* A longer member is not tried at once, since most members after it are longer, too. */
 #define WHOLE_BYTES DECODER_LEAST_ROOM
 
 struct gzip {
 	struct inflater *inflater;
 	uint32_t checksum;
 	uint32_t length;   /* modulo 2^32, as in the trailer */
-	size_t step_bytes; /* of a step that is not whole, since its input was not at hand as a whole */
-	bool is_broken;    /* what there is of this step depends on how its input came */
+	size_t step_bytes; /* done so far of a step whose input was not at hand as a whole */
+	bool is_broken;    /* the step failed; how much of it was written depends on how its input came */
 	bool may_be_short; /* the last member was short enough to be unpacked at once */
 };
 
@@ -44,7 +44,7 @@ static bool is_magic(const uint8_t *bytes)
 	return bytes[0] == 0x1f && bytes[1] == 0x8b && bytes[2] == 8 && !(bytes[3] & RESERVED);
 }
 
-/* The bytes of the header that is at hand; 0: it is none, or not all of it is. */
+/* Returns the bytes of the header that is at hand; 0 if it is not a header, or not all of it is at hand. */
 static size_t header_bytes(const uint8_t *bytes, size_t count)
 {
 	size_t at = HEADER_BYTES;
@@ -104,7 +104,7 @@ static void close_state(struct decoder *decoder)
 	free(gzip);
 }
 
-/* The next member's header is at hand or it is none. */
+/* Begins the next member, if there is one: its header is at hand as a whole. */
 static errcode_t begin_member(struct decoder *decoder)
 {
 	struct gzip *gzip = decoder->state;
@@ -149,7 +149,7 @@ static errcode_t end_member(struct decoder *decoder)
 	return 0;
 }
 
-/* At the beginning of a member, if it is short and all of it is at hand. */
+/* Called at the beginning of a member: unpacks it if it is short and all of it is at hand. */
 static errcode_t inflate_at_once(struct decoder *decoder, struct inflate_buffers *buffers, bool *is_end)
 {
 	struct gzip *gzip = decoder->state;
@@ -163,7 +163,7 @@ static errcode_t inflate_at_once(struct decoder *decoder, struct inflate_buffers
 	return error;
 }
 
-/* The next part of a member. */
+/* Unpacks the next part of a member. */
 static errcode_t inflate_part(struct decoder *decoder, uint8_t *bytes, size_t room, size_t *written, bool *is_end)
 {
 	struct gzip *gzip = decoder->state;

@@ -37,7 +37,7 @@ struct inflater {
 #endif
 };
 
-/* Both libraries count in 32 bits. */
+/* Both libraries count bytes in 32 bits. */
 static uint32_t part_of(size_t bytes)
 {
 	return bytes < INT_MAX ? (uint32_t)bytes : INT_MAX;
@@ -67,7 +67,7 @@ errcode_t inflater_run(struct inflater *inflater, struct inflate_buffers *buffer
 	struct inflate_state *state = &inflater->state;
 	uint32_t in_bytes = part_of(buffers->in_bytes), out_bytes = part_of(buffers->out_bytes);
 
-	/* It only reads what it is given. */
+	/* The library only reads its input, so the const may be cast away. */
 	state->next_in = (uint8_t *)(uintptr_t)buffers->in;
 	state->avail_in = in_bytes;
 	state->next_out = buffers->out;
@@ -83,7 +83,7 @@ errcode_t inflater_run(struct inflater *inflater, struct inflate_buffers *buffer
 	buffers->out_bytes -= out_bytes - state->avail_out;
 	*is_end = state->block_state == ISAL_BLOCK_FINISH;
 	if (*is_end) {
-		/* It has read ahead, by bytes that belong to whatever comes after the stream. */
+		/* The library has read ahead into bytes that come after the stream; they are given back. */
 		size_t ahead = state->read_in_length > 0 ? (size_t)state->read_in_length / CHAR_BIT : 0;
 
 		buffers->in -= ahead;
@@ -121,7 +121,7 @@ errcode_t inflater_run(struct inflater *inflater, struct inflate_buffers *buffer
 	z_stream *stream = &inflater->stream;
 	uint32_t in_bytes = part_of(buffers->in_bytes), out_bytes = part_of(buffers->out_bytes);
 
-	/* It only reads what it is given. */
+	/* The library only reads its input, so the const may be cast away. */
 	stream->next_in = (uint8_t *)(uintptr_t)buffers->in;
 	stream->avail_in = in_bytes;
 	stream->next_out = buffers->out;

@@ -11,10 +11,10 @@
 #include "support/poison.h"
 #include "support/run/interrupt.h"
 
-/* How long a writer of a pipe that writes nothing can keep us from seeing a signal. */
+/* While the writer of a pipe writes nothing, we see a signal at most so much later. */
 #define WAIT_MILLISECONDS 100
 
-/* Reading a pipe would go on after a signal, and the thread that reads need not be the one that gets it. */
+/* Waits until a pipe has bytes. read() would go on after a signal, and another thread may get the signal. */
 static errcode_t wait_for_bytes(const struct packed_file *file)
 {
 	struct pollfd waiting = { .fd = file->descriptor, .events = POLLIN };
@@ -89,7 +89,7 @@ void packed_reader_close(struct packed_reader *reader)
 	free(TAKE(reader->buffer));
 }
 
-/* Bytes that have just been used stay before those that are at hand (inflate.h). */
+/* Moves the bytes at hand to the front. Bytes that have just been used stay before them (inflate.h). */
 static void make_room(struct packed_reader *reader)
 {
 	size_t used = (size_t)(reader->bytes - reader->buffer);

@@ -9,13 +9,13 @@
 #include "support/run/condition.h"
 #include "support/run/interrupt.h"
 
-/* States of a unit that has been taken; the order matters. */
+/* The states of a unit that a thread has taken; their order matters. */
 enum unit_state {
 	UNIT_FREE,
 	UNIT_SEARCHING, /* a thread looks for the beginning of a member */
 	UNIT_UNPACKING, /* from `start` on */
-	UNIT_ENDED,     /* at the beginning of `successor`, at the end of everything, or with an error */
-	UNIT_DROPPED,   /* there is no member, or another unit goes on through it */
+	UNIT_ENDED,     /* it ends where `successor` begins, at the end of the file, or with an error */
+	UNIT_DROPPED,   /* it has no member, or another unit goes on through it */
 };
 
 struct waiting_piece {
@@ -26,34 +26,34 @@ struct waiting_piece {
 struct unit {
 	enum unit_state state;
 	uint64_t start;
-	size_t successor; /* 0: none */
-	uint64_t restart; /* where the last member begins, if nothing has been made of it */
-	errcode_t error;  /* EAGAIN: what begins at restart is only unpacked once it is known to be a member */
+	size_t successor; /* 0: there is none */
+	uint64_t restart; /* where the last member begins, if it has given no bytes yet */
+	errcode_t error;  /* EAGAIN: it must be known that a member begins at `restart` before it is unpacked */
 	char *reason;     /* owned */
 	struct waiting_piece waiting[UNPACK_WAITING_PIECES];
-	size_t first, count; /* of those that wait, a ring */
-	bool is_left;        /* by its thread */
+	size_t first, count; /* the pieces that wait, a ring */
+	bool is_left;        /* its thread has left it */
 };
 
 struct unpack_stream {
 	struct unpack_source source;
 	uint64_t unit_bytes;    /* of the packed file */
-	struct decoder decoder; /* of the caller, without threads; its format is NULL with them */
-	errcode_t alone_error;  /* of it, after what it has given */
+	struct decoder decoder; /* the caller's own, used without threads; with threads its format is NULL */
+	errcode_t alone_error;  /* the decoder's error, reported after the bytes it has given */
 	char *damage;           /* why a unit is damaged; owned */
 
-	pthread_mutex_t lock; /* of all that follows, but for what belongs to a unit's thread */
+	pthread_mutex_t lock; /* protects all members below, except what only a unit's thread uses */
 	pthread_cond_t changed;
 	pthread_t *threads;
 	unsigned int thread_count;
 	bool is_stopped;
-	struct unit **units; /* by number; NULL: nobody has begun it, or it is over */
+	struct unit **units; /* by number; NULL: no thread has begun it, or it is finished */
 	size_t unit_count;   /* 1 until the first member has ended */
-	size_t next;         /* the first that nobody has taken */
-	size_t head;         /* the one whose pieces the caller gets */
+	size_t next;         /* the first unit that no thread has taken */
+	size_t head;         /* the unit whose pieces the caller gets */
 };
 
-/* One is waiting; the lock is held. */
+/* Takes the first piece that waits; there must be one. The lock is held. */
 static struct waiting_piece claim_piece(struct unit *unit)
 {
 	struct waiting_piece piece = unit->waiting[unit->first];
@@ -63,14 +63,14 @@ static struct waiting_piece claim_piece(struct unit *unit)
 	return piece;
 }
 
-/* Gives all that wait back. */
+/* Gives all waiting pieces of a unit back to the store. */
 static void drop_pieces(struct unpack_stream *stream, struct unit *unit)
 {
 	while (unit->count)
 		unpacked_store_give_back(stream->source.store, claim_piece(unit).buffer);
 }
 
-/* The thread that unpacks it notices this at its next piece. */
+/* Drops a unit. The thread that unpacks it notices this at its next piece. */
 static void drop_unit(struct unpack_stream *stream, struct unit *unit)
 {
 	unit->state = UNIT_DROPPED;
@@ -78,7 +78,10 @@ static void drop_unit(struct unpack_stream *stream, struct unit *unit)
 	condition_wake(&stream->changed);
 }
 
-/* Hands a piece over, which is the store's from now on. False: nobody wants any more of this unit. */
+/*
+ * Adds a piece to those that wait, or gives it back to the store. False: the unit's output is no longer wanted. In
+ * either case the buffer is no longer the caller's.
+ */
 static bool hand_over(struct unpack_stream *stream, struct unit *unit, uint8_t *buffer, size_t bytes)
 {
 	pthread_mutex_lock(&stream->lock);
@@ -98,7 +101,7 @@ static bool hand_over(struct unpack_stream *stream, struct unit *unit, uint8_t *
 	return is_wanted;
 }
 
-/* The first member has ended, and another may follow: now there is something to do for others. */
+/* Cuts the file into units for the other threads. The first member has ended by then, and another may follow. */
 static errcode_t cut_into_units(struct unpack_stream *stream)
 {
 	size_t count = (size_t)(stream->source.file->size_bytes / stream->unit_bytes) + 1;
@@ -112,7 +115,10 @@ static errcode_t cut_into_units(struct unpack_stream *stream)
 	return 0;
 }
 
-/* These units lie within a member, so their output, if any, is wrong. The lock is held. */
+/*
+ * Drops the units between `unit` and `before`. They lie within a member, so any output of theirs is wrong. The lock is
+ * held.
+ */
 static void drop_units(struct unpack_stream *stream, const struct unit *unit, size_t before)
 {
 	for (size_t i = before; i-- && stream->units[i] != unit;)
@@ -121,8 +127,8 @@ static void drop_units(struct unpack_stream *stream, const struct unit *unit, si
 }
 
 /*
- * A member has ended at `position`, and more may follow. Says up to where this unit goes on, or that it is done, since
- * the unit in which that lies began there. The lock is held.
+ * Finds the unit that goes on at `position`, where a member has ended and another may follow. *limit: how far this unit
+ * goes on; *is_done: it ends, since the unit that contains the position began there. The lock is held.
  */
 static errcode_t find_successor(struct unpack_stream *stream, struct unit *unit, uint64_t position, uint64_t *limit,
                                 bool *is_done)
@@ -173,7 +179,7 @@ static errcode_t end_of_member(struct unpack_stream *stream, struct unit *unit, 
 	return error;
 }
 
-/* Fills a buffer; *is_done: the unit ends with it. */
+/* Fills a buffer; *is_done: the unit has ended. */
 static errcode_t fill_buffer(struct unpack_stream *stream, struct unit *unit, struct decoder *decoder, uint8_t *buffer,
                              size_t *used, uint64_t *limit, bool *is_done)
 {
@@ -192,7 +198,7 @@ static errcode_t fill_buffer(struct unpack_stream *stream, struct unit *unit, st
 	return error;
 }
 
-/* Unpacks from the decoder's position until the unit ends, or nobody wants it. */
+/* Unpacks from the decoder's position until the unit ends, or is no longer wanted. */
 static errcode_t unpack_unit(struct unpack_stream *stream, struct unit *unit, struct decoder *decoder)
 {
 	uint64_t limit = decoder->is_speculative ? (unit->start / stream->unit_bytes + 1) * stream->unit_bytes : 0;
@@ -211,7 +217,7 @@ static errcode_t unpack_unit(struct unpack_stream *stream, struct unit *unit, st
 	return error;
 }
 
-/* Looks for the beginning of a member in a unit; false: there is none. */
+/* Looks for the beginning of a member in a unit; *is_there is false if there is none. */
 static errcode_t search(struct unpack_stream *stream, size_t number, uint64_t *start, bool *is_there)
 {
 	const struct decoder_format *format = stream->source.format;
@@ -228,7 +234,7 @@ static errcode_t search(struct unpack_stream *stream, size_t number, uint64_t *s
 		*is_there = !error && at < reader.count && *start < end;
 		if (error || reader.is_at_end || at < reader.count)
 			break;
-		/* The next one may have begun with the last bytes. */
+		/* The next member may begin in the last bytes, so they are kept. */
 		packed_reader_skip(&reader, reader.count - (reader.count < 4 ? reader.count : 4));
 	}
 	packed_reader_close(&reader);
@@ -247,12 +253,12 @@ static void note_end(struct unpack_stream *stream, struct unit *unit, errcode_t 
 	pthread_mutex_unlock(&stream->lock);
 }
 
-/* Called for all units but the first. False: no member begins there. */
+/* Begins a unit other than the first. False: no member begins in it. */
 static bool begin_unit(struct unpack_stream *stream, struct unit *unit, size_t number)
 {
 	uint64_t start = 0;
 	bool is_there;
-	/* Whatever goes wrong here, the unit before comes to the same place, and says so. */
+	/* The unit before also reaches this place, and reports any error that occurs here. */
 	errcode_t error = search(stream, number, &start, &is_there);
 
 	pthread_mutex_lock(&stream->lock);
@@ -280,13 +286,16 @@ static void run_unit(struct unpack_stream *stream, struct unit *unit, size_t num
 	decoder_close(&decoder);
 }
 
-/* As many units as there are threads, and one more, so that none waits for the caller to pass on to the next. */
+/*
+ * True if a thread may take another unit. There is one unit more than there are threads, so that no thread waits until
+ * the caller passes on to the next.
+ */
 static bool has_unit(const struct unpack_stream *stream)
 {
 	return stream->next < stream->unit_count && stream->next <= stream->head + stream->thread_count;
 }
 
-/* NULL: no memory; then the unit before goes on through it. */
+/* Takes a unit. NULL: there is no memory; then the unit before goes on through it. */
 static struct unit *claim_unit(struct unpack_stream *stream, size_t number)
 {
 	struct unit *unit = number ? calloc(1, sizeof(*unit)) : stream->units[0];
@@ -333,7 +342,10 @@ static void *unpack(void *argument)
 	return NULL;
 }
 
-/* The caller passes on to a unit. Those before it that have still a thread are freed in the end. The lock is held. */
+/*
+ * Passes the caller on to a unit. Earlier units that still have a thread are freed when the stream is closed. The lock
+ * is held.
+ */
 static void pass_on(struct unpack_stream *stream, size_t number)
 {
 	for (; stream->head < number; stream->head++)
@@ -357,7 +369,7 @@ static void stop_threads(struct unpack_stream *stream)
 	atomic_store_explicit(&stream->source.file->is_stopped, false, memory_order_relaxed);
 }
 
-/* The caller unpacks all that is left itself. */
+/* Stops the threads; the caller unpacks the rest itself. */
 static errcode_t go_on_alone(struct unpack_stream *stream, uint64_t at)
 {
 	stop_threads(stream);
@@ -375,7 +387,7 @@ static errcode_t start_threads(struct unpack_stream *stream)
 	stream->units[0] = calloc(1, sizeof(**stream->units));
 	if (!stream->units[0])
 		return ENOMEM;
-	/* They look at how many there are once they have the lock. */
+	/* The threads read thread_count once they have the lock. */
 	pthread_mutex_lock(&stream->lock);
 	int error = 0;
 
@@ -417,7 +429,7 @@ void unpack_stream_close(struct unpack_stream *stream)
 	free(stream);
 }
 
-/* A buffer of what the caller unpacks itself; none at the end. */
+/* Unpacks a piece in the caller's own thread; no piece at the end. */
 static errcode_t unpack_alone(struct unpack_stream *stream, struct waiting_piece *piece)
 {
 	struct decoder *decoder = &stream->decoder;
@@ -434,7 +446,7 @@ static errcode_t unpack_alone(struct unpack_stream *stream, struct waiting_piece
 		                              decoder_run(decoder, buffer + used, UNPACKED_PIECE_BYTES - used, &part);
 		used += part;
 	}
-	/* What comes before the damage is looked at first, as with threads. */
+	/* The caller gets the bytes before the damage first, as with threads. */
 	stream->alone_error = error;
 	*piece = (struct waiting_piece){ buffer, used };
 	if (used)
@@ -443,7 +455,9 @@ static errcode_t unpack_alone(struct unpack_stream *stream, struct waiting_piece
 	return error;
 }
 
-/* The caller has time, and those that unpack have none. The lock is held. */
+/*
+ * Prepares a buffer, or waits: the caller has time for that, and the threads that unpack have none. The lock is held.
+ */
 static void wait_usefully(struct unpack_stream *stream)
 {
 	pthread_mutex_unlock(&stream->lock);
@@ -452,12 +466,12 @@ static void wait_usefully(struct unpack_stream *stream)
 	pthread_mutex_lock(&stream->lock);
 	const struct unit *head = stream->units[stream->head];
 
-	/* Meanwhile there may be something. */
+	/* A piece may have come while the lock was released. */
 	if (!was_useful && !head->count && head->state != UNIT_ENDED)
 		condition_wait_or_look(&stream->changed, &stream->lock);
 }
 
-/* The next piece that is waiting, none at the end. The lock is held. */
+/* Waits for the next piece; no piece at the end. The lock is held. */
 static errcode_t wait_for_piece(struct unpack_stream *stream, struct waiting_piece *piece, uint64_t *restart)
 {
 	for (;;) {

@@ -14,37 +14,40 @@
 #include "support/poison.h"
 #include "support/vector.h"
 
-/* Memory comes from the system in parts of this size: malloc() would ask for each buffer, and trim when it is freed. */
+/*
+ * The store gets memory from the system in slabs of this size: malloc() would ask for each buffer, and trim when it is
+ * freed.
+ */
 #define SLAB_BYTES (16 * UNPACKED_PIECE_BYTES)
 
-/* So many are at hand, with memory that has been touched. */
+/* So many free buffers are kept ready, with memory that has been touched. */
 #define PREPARED_BUFFERS 16
 
 struct piece {
 	uint64_t start;
-	uint64_t spilled_at; /* in the temporary file, if it has no memory */
+	uint64_t spilled_at; /* where it is in the temporary file, if memory is NULL */
 	uint8_t *memory;
 	size_t bytes;
-	atomic_size_t wanted_bytes; /* of these: they are still to be read */
-	atomic_bool is_dropped;     /* none were wanted, or all have been read */
+	atomic_size_t wanted_bytes; /* bytes that are still to be read */
+	atomic_bool is_dropped;     /* no byte was wanted, or all wanted bytes have been read */
 };
 
 struct spool_file {
 	int descriptor;
 	atomic_uint_fast64_t end_bytes;
-	atomic_uint users; /* stores, and the budget */
+	atomic_uint users; /* counts stores, and the budget */
 };
 
 struct unpacked_store {
 	struct unpacked_budget *budget;
 	const char *directory;
-	struct piece *pieces; /* ascending, without gaps; never an empty one */
+	struct piece *pieces; /* ascending, without gaps; no piece is empty */
 	size_t count, capacity;
-	bool last_is_settled;     /* the last piece either stays in memory or is in the file */
-	struct spool_file *spool; /* NULL: no temporary file yet */
-	uint8_t *copied;          /* a buffer for unpacked_store_copy(): the last piece's, or NULL */
+	bool last_is_settled;     /* it is decided whether the last piece stays in memory or in the file */
+	struct spool_file *spool; /* NULL: there is no temporary file yet */
+	uint8_t *copied;          /* the last piece's buffer, if unpacked_store_copy() fills it, or NULL */
 
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	uint8_t **slabs;
 	size_t slab_count, slab_capacity;
 	size_t slab_used; /* bytes of the last one */
@@ -111,7 +114,7 @@ static errcode_t add_slab(struct unpacked_store *store)
 	return 0;
 }
 
-/* A further one. There is always room to give it back. */
+/* Returns a new buffer. It makes room in `free`, so that giving the buffer back cannot fail. */
 static uint8_t *new_buffer(struct unpacked_store *store)
 {
 	size_t buffers = (store->slab_count + 1) * (SLAB_BYTES / UNPACKED_PIECE_BYTES);
@@ -124,7 +127,10 @@ static uint8_t *new_buffer(struct unpacked_store *store)
 	return store->slabs[store->slab_count - 1] + store->slab_used - UNPACKED_PIECE_BYTES;
 }
 
-/* All at once: of 1300 MiB it took 0.35 s of processor time, and 0.55 s when each page was found as it was written. */
+/*
+ * Gets the memory of a whole buffer at once. For 1300 MiB this took 0.35 s of processor time; faulting in each page
+ * when it was written took 0.55 s.
+ */
 static void find_memory(uint8_t *buffer)
 {
 #ifdef MADV_POPULATE_WRITE
@@ -141,7 +147,7 @@ uint8_t *unpacked_store_buffer(struct unpacked_store *store)
 	uint8_t *buffer = is_new ? new_buffer(store) : store->free[--store->free_count];
 
 	pthread_mutex_unlock(&store->lock);
-	/* The first one may be the only one, of which little is used. */
+	/* The first buffer may be the only one, and little of it may be used, so its memory is not touched. */
 	if (buffer)
 		poison_show(buffer, UNPACKED_PIECE_BYTES);
 	if (buffer && is_new && !is_first)
@@ -171,7 +177,10 @@ void unpacked_store_give_back(struct unpacked_store *store, uint8_t *buffer)
 	pthread_mutex_unlock(&store->lock);
 }
 
-/* Some filesystems (NFS, overlayfs of old) lack O_TMPFILE: there the name goes as soon as it is there. */
+/*
+ * Opens a file without a name. Some filesystems (NFS, old versions of overlayfs) lack O_TMPFILE; there the name is
+ * removed as soon as the file exists.
+ */
 static int open_unnamed(const char *directory)
 {
 	int descriptor = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -187,7 +196,7 @@ static int open_unnamed(const char *directory)
 	return descriptor;
 }
 
-/* False: there is not so much left. */
+/* Takes memory from the budget; false if not so much is left. */
 static bool alloc_memory(struct unpacked_budget *budget, size_t bytes)
 {
 	if (!budget)
@@ -216,7 +225,10 @@ static errcode_t make_spool(const char *directory, struct spool_file **ret)
 	return 0;
 }
 
-/* That of the budget; where there is none, or another one has been made meanwhile, what was made here goes. */
+/*
+ * Joins the budget's temporary file; without a budget the store makes its own. If another store has made the budget's
+ * file meanwhile, the one made here is closed.
+ */
 static errcode_t join_spool(struct unpacked_store *store)
 {
 	struct spool_file *made = NULL, *none = NULL;
@@ -255,8 +267,8 @@ static errcode_t spill(struct unpacked_store *store, struct piece *piece, struct
 }
 
 /*
- * The piece before the last is of no use if nothing in it is wanted: headers alone. Ten million of them are five
- * gigabytes. (The last one may end with the beginning of what is about to be asked for.)
+ * Drops the piece before the last if nothing in it is wanted. Such a piece holds only headers; ten million of them take
+ * five gigabytes. (The last piece may end with the beginning of bytes that the caller is about to ask for.)
  */
 static void drop_unwanted(struct unpacked_store *store, struct piece *piece)
 {
@@ -267,7 +279,7 @@ static void drop_unwanted(struct unpacked_store *store, struct piece *piece)
 	atomic_fetch_sub_explicit(&store->budget->used_bytes, UNPACKED_PIECE_BYTES, memory_order_relaxed);
 }
 
-/* Decides where the last piece stays, which nobody looks at any more. */
+/* Decides where the last piece stays; no caller looks at it any more. */
 static errcode_t settle(struct unpacked_store *store, struct problem *problem)
 {
 	if (store->last_is_settled)
@@ -301,8 +313,10 @@ errcode_t unpacked_store_add(struct unpacked_store *store, uint8_t *buffer, size
 	return 0;
 }
 
-/* The addresses stay the store's own: unmapped, a thread's stack could come to lie there before the slab goes as a
- * whole. */
+/*
+ * Frees memory, but keeps its addresses: if they were unmapped, a thread's stack could come to lie there before the
+ * whole slab is unmapped.
+ */
 static void empty(uint8_t *from, const uint8_t *end)
 {
 	if (from < end)
@@ -334,7 +348,7 @@ errcode_t unpacked_store_finish(struct unpacked_store *store, struct problem *pr
 	return 0;
 }
 
-/* The first bytes of a further buffer. */
+/* Begins a new piece, whose first bytes are copied to it. */
 static errcode_t begin_copy(struct unpacked_store *store, size_t bytes, struct problem *problem)
 {
 	uint8_t *buffer = unpacked_store_buffer(store);
@@ -392,9 +406,9 @@ uint64_t unpacked_store_end(const struct unpacked_store *store)
 	return last ? last->start + last->bytes : 0;
 }
 
-/* The part of a run of bytes that lies in one piece. */
+/* The part of a run of bytes that is in one piece. */
 struct piece_part {
-	struct piece *piece; /* NULL: it lies beyond the end */
+	struct piece *piece; /* NULL: the run is beyond the end */
 	size_t from, bytes;
 };
 
@@ -410,7 +424,10 @@ static struct piece_part part_at(const struct unpacked_store *store, uint64_t at
 	return (struct piece_part){ piece, from, left < count ? left : count };
 }
 
-/* There is nothing to be done where the system refuses: it only keeps what nobody wants. */
+/*
+ * Releases a piece's memory or its place in the file. If the system refuses, it only keeps bytes that are no longer
+ * wanted, so the result is ignored.
+ */
 static void give_up(const struct unpacked_store *store, struct piece *piece)
 {
 	atomic_store_explicit(&piece->is_dropped, true, memory_order_relaxed);
@@ -427,7 +444,7 @@ void unpacked_store_release(const struct unpacked_store *store, uint64_t at, siz
 		part = part_at(store, at, count);
 		if (!part.piece)
 			return;
-		/* Others have read the rest of it before. */
+		/* Other readers have already read the rest of the piece. */
 		if (atomic_fetch_sub_explicit(&part.piece->wanted_bytes, part.bytes, memory_order_acq_rel) ==
 		    part.bytes)
 			give_up(store, part.piece);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* zstd (RFC 8878): frames one after another. libzstd compares their checksums, where they have any. */
+/* zstd (RFC 8878): frames one after another. libzstd compares a frame's checksum, if it has one. */
 #include "source/unpack/decoder.h"
 
 #if HAVE_ZSTD
@@ -16,20 +16,20 @@
 static const uint8_t magic[MAGIC_BYTES] = { 0x28, 0xb5, 0x2f, 0xfd };
 
 /*
- * A frame may ask for a window of 128 MiB, as with zstd(1). Data that may not be a frame at all gets only what the
- * specification requires of every decoder; all larger windows share a budget.
+ * A frame may ask for a window of 128 MiB, as with zstd(1). Data that may not be a frame at all gets only the window
+ * that the specification requires of every decoder. All larger windows share a budget.
  */
 #define LARGEST_WINDOW_LOG 27
 
 #define USUAL_WINDOW (UINT64_C(1) << WINDOW_USUAL_LOG)
 #define LARGEST_WINDOW (UINT64_C(1) << LARGEST_WINDOW_LOG)
 
-/* Magic, descriptor, window, dictionary and content size. */
+/* A header has magic, descriptor, window, dictionary and content size. */
 #define MOST_HEADER_BYTES 18
 
 struct state {
 	ZSTD_DCtx *stream;
-	uint64_t window_bytes; /* of the budget */
+	uint64_t window_bytes; /* taken from the budget */
 };
 
 static bool is_magic(const uint8_t *bytes)
@@ -37,7 +37,7 @@ static bool is_magic(const uint8_t *bytes)
 	return !memcmp(bytes, magic, MAGIC_BYTES);
 }
 
-/* Skippable frames, with which a file may begin. */
+/* True for a skippable frame; a file may begin with one. */
 static bool is_skippable(const uint8_t *bytes)
 {
 	return (bytes[0] & 0xf0) == 0x50 && bytes[1] == 0x2a && bytes[2] == 0x4d && bytes[3] == 0x18;
@@ -74,7 +74,7 @@ static errcode_t open_state(struct decoder *decoder, void *context)
 	return state ? open_stream(decoder, state) : ENOMEM;
 }
 
-/* libzstd keeps the window of a frame for the next one. */
+/* Frees the decoder, since libzstd keeps a frame's window for the next frame. */
 static void give_window_back(const struct decoder *decoder, struct state *state)
 {
 	ZSTD_freeDCtx(TAKE(state->stream));
@@ -102,27 +102,27 @@ static uint64_t little_endian(const uint8_t *bytes, size_t count)
 	return number;
 }
 
-/* How large a window a frame that begins so asks for; 0: none. What it says is not checked here. */
+/* Returns the size of the window that a frame with this beginning asks for; 0: none. The size is not checked here. */
 static uint64_t window_of(const uint8_t *bytes, size_t count)
 {
 	static const uint8_t dictionary_bytes[] = { 0, 1, 2, 4 }, size_bytes[] = { 1, 2, 4, 8 };
 
 	if (count < MAGIC_BYTES + 2 || is_skippable(bytes))
 		return 0;
-	/* One of the formats before 1.0, some of which libzstd still reads. */
+	/* The frame has one of the formats before 1.0, some of which libzstd still reads. */
 	if (!is_magic(bytes))
 		return LARGEST_WINDOW;
 	uint8_t descriptor = bytes[MAGIC_BYTES], window = bytes[MAGIC_BYTES + 1];
 
 	if (!(descriptor & 0x20))
 		return (8 + (uint64_t)(window & 7)) << (7 + (window >> 3));
-	/* The window is all of it, and its size comes after the dictionary's number. */
+	/* The window is the whole content, whose size comes after the dictionary's number. */
 	size_t at = MAGIC_BYTES + 1 + dictionary_bytes[descriptor & 3], bytes_of_size = size_bytes[descriptor >> 6];
 
 	return count < at + bytes_of_size ? 0 : little_endian(bytes + at, bytes_of_size);
 }
 
-/* Before a frame: its window must find room beside those of all others, which are larger than usual, too. */
+/* Called before a frame. Its window, if larger than usual, must fit the budget beside all other such windows. */
 static errcode_t reserve_window(struct decoder *decoder)
 {
 	struct packed_reader *reader = &decoder->reader;
@@ -131,7 +131,7 @@ static errcode_t reserve_window(struct decoder *decoder)
 	errcode_t error = packed_reader_fill(reader, MOST_HEADER_BYTES);
 	uint64_t window_bytes = error ? 0 : window_of(reader->bytes, reader->count);
 
-	/* libzstd refuses a larger one. */
+	/* libzstd refuses a larger window. */
 	if (error || !windows || decoder->is_speculative || window_bytes > LARGEST_WINDOW)
 		return error;
 	if (window_bytes <= USUAL_WINDOW && !state->window_bytes)
