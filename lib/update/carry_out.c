@@ -9,13 +9,13 @@
 #include "update/target/need.h"
 #include "update/target/working_copy.h"
 
-/* Each growth is looked at: how much of it bitmaps and inode tables take is resize2fs's matter. */
+/* The lack is counted again after each growth, since resize2fs decides how much of it bitmaps and inode tables take. */
 #define MOST_GROWTHS 6
 /* A last group with less room than this beside its metadata is not made. */
 #define LEAST_GROUP_BLOCKS 128u
 
 struct carrying {
-	struct update_options options; /* the user's, and what follows from the image */
+	struct update_options options; /* the user's options, changed where the image requires it */
 	struct update_plan *plan;
 	struct update_target *target;
 	struct update_need need;
@@ -82,7 +82,7 @@ static bool is_lacking(struct update_lack lack)
 	return lack.blocks || lack.inodes;
 }
 
-/* The size with which the lack should be gone. */
+/* Returns the size with which nothing should be lacking any more. */
 static uint64_t larger_size(const struct volume *volume, struct update_lack lack)
 {
 	const struct geometry *geometry = &volume->geometry;
@@ -100,7 +100,7 @@ static uint64_t larger_size(const struct volume *volume, struct update_lack lack
 	return blocks + (groups - geometry->groups) * overhead;
 }
 
-/* resize2fs makes nothing larger that needs recovery. */
+/* Replays the journal, since resize2fs enlarges no filesystem that needs recovery. */
 static errcode_t replay(const struct carrying *carrying, const struct working_copy *copy)
 {
 	struct update_filesystem filesystem;
@@ -147,7 +147,7 @@ static errcode_t change_copy(struct carrying *carrying, struct update_lack lack)
 	struct working_copy copy = { 0 };
 
 	carrying->options.makes_new_file = true;
-	/* The rename is what makes it so. */
+	/* In a copy the rename makes the update atomic. */
 	carrying->options.is_atomic = false;
 	errcode_t error = working_copy_make(&carrying->options, &copy, carrying->problem);
 
@@ -155,7 +155,7 @@ static errcode_t change_copy(struct carrying *carrying, struct update_lack lack)
 		error = grow(carrying, &copy, lack);
 	if (!error)
 		error = change(carrying, copy.path);
-	/* Nothing else may have it open when it is replaced. */
+	/* Nothing may have the image open when the copy replaces it. */
 	target_close(carrying->target);
 	if (!error)
 		error = working_copy_finish(&copy, carrying->problem);
@@ -178,7 +178,7 @@ static errcode_t choose_place(struct carrying *carrying)
 {
 	const struct update_target *target = carrying->target;
 	struct update_lack lack = find_lack(carrying, &target->volume);
-	/* In a copy space that is freed can be used again, whatever the user wants to be atomic. */
+	/* In a copy freed space can be used again, even if the user asks for an atomic update. */
 	bool has_copy = carrying->options.makes_new_file || !target->has_journal || is_lacking(lack);
 
 	if (!has_copy)

@@ -17,7 +17,7 @@ void update_report_clear(struct update_report *report)
 	warnings_clear(&report->warnings);
 }
 
-/* Without sources: a root that says nothing, and nothing in it. */
+/* Without sources, the tree is an implied root directory without names. */
 static errcode_t make_empty_tree(struct tree **ret)
 {
 	struct tree *tree = calloc(1, sizeof(*tree));
@@ -118,7 +118,7 @@ static void count_actions(const struct update_plan *plan, struct update_report *
 	}
 }
 
-/* Each name with one slash before it. The caller frees it; NULL: no memory. */
+/* Returns the path with one slash before each name. The caller frees it; NULL: no memory. */
 static char *plain_path(const char *path)
 {
 	char *plain = malloc(strlen(path) + 2), *end = plain;

@@ -15,8 +15,8 @@ struct open_directory {
 	uint32_t ino; /* 0: forgotten */
 	struct applying *applying;
 	struct directory_editor *editor;
-	struct extent_list extents; /* as they were when it was opened */
-	uint64_t *map_blocks;       /* owned; of the map itself */
+	struct extent_list extents; /* the map's extents when the directory was opened */
+	uint64_t *map_blocks;       /* owned; the blocks of the map itself */
 	size_t map_block_count, map_block_capacity;
 	int64_t more_subdirectories;
 	uint64_t goal;
@@ -68,7 +68,7 @@ static errcode_t allocate(void *context, uint32_t logical, uint64_t goal, uint32
 	return 0;
 }
 
-/* Its inline data in one piece. */
+/* Reads the directory's inline data in one piece. */
 static errcode_t read_inline(const struct applying *applying, const uint8_t *raw, uint8_t *data, uint32_t *bytes,
                              uint32_t *room)
 {
@@ -90,7 +90,9 @@ static errcode_t read_inline(const struct applying *applying, const uint8_t *raw
 	errcode_t error = inline_data_area(applying->format, raw, area);
 
 	*room = error ? 0 : inline_data_room(applying->format, area);
-	/* The area may be smaller than what is there, if the inode has fewer extra fields than new ones. */
+	/*
+	 * If the inode has fewer extra fields than a new one, the new area may be smaller than the data that are there.
+	 */
 	*room = *room < *bytes ? *bytes : *room;
 	return error;
 }
@@ -248,7 +250,7 @@ static uint64_t extent_clusters(const struct ondisk_format *format, const struct
 	return clusters;
 }
 
-/* The map gets its old blocks again, and more of them as it needs. */
+/* The map keeps its old blocks, and takes more if it needs them. */
 static errcode_t write_map(struct open_directory *directory, const struct directory_state *state,
                            struct inode_value *value)
 {
@@ -281,7 +283,7 @@ static errcode_t write_map(struct open_directory *directory, const struct direct
 	return error;
 }
 
-/* The inode keeps its xattrs; its data lie after them. */
+/* Writes inline data. The inode keeps its xattrs, and the data lie after them. */
 static errcode_t write_inline(const struct applying *applying, uint32_t ino, uint8_t *raw, struct inode_decoded *inode,
                               const struct directory_state *state)
 {
@@ -295,7 +297,7 @@ static errcode_t write_inline(const struct applying *applying, uint32_t ino, uin
 	return error ? error : inode_store_write(applying_access(applying), ino, raw);
 }
 
-/* Inline data has become blocks: what it had in the inode goes. */
+/* Removes the inline data from an inode whose directory has moved to blocks. */
 static errcode_t drop_inline(const struct applying *applying, uint32_t ino, uint8_t *raw, struct inode_decoded *inode)
 {
 	SCOPE_FREE uint8_t *area = malloc(applying->format->inode_bytes);
@@ -306,7 +308,7 @@ static errcode_t drop_inline(const struct applying *applying, uint32_t ino, uint
 	return error ? error : inode_store_write(applying_access(applying), ino, raw);
 }
 
-/* Links beyond what an inode counts are 1, as with the feature dir_nlink. */
+/* A link count beyond the inode's limit is stored as 1, as with the feature dir_nlink. */
 static void count_links(const struct applying *applying, const struct open_directory *directory,
                         struct inode_value *value)
 {

@@ -18,7 +18,7 @@ static struct inode_time stored_time(const struct applying *applying, struct tre
 	return (struct inode_time){ time.seconds, time.nanoseconds };
 }
 
-/* As e2populate does: all of them are mtime, unless they are asked for and known. */
+/* Sets times as e2populate does: all of them are mtime, unless the user asks for the others and they are known. */
 static void set_times(const struct applying *applying, const struct tree_node *node, struct inode_value *value)
 {
 	const struct tree_detail *detail =
@@ -56,7 +56,7 @@ static errcode_t write_map(struct applying *applying, uint32_t ino, const struct
 	return error ? error : write_blocks(applying, map_blocks, count, blocks);
 }
 
-/* The content of a directory or symlink, which is one block. */
+/* Writes the content of a directory or symlink, which is one block. */
 static errcode_t write_one_block(struct applying *applying, const struct placed_inode *placed, uint32_t directory)
 {
 	const struct tree_node *node = &applying->plan->tree->nodes[placed->node];
@@ -138,7 +138,7 @@ static errcode_t write_value(struct applying *applying, const struct placed_valu
 		.links = 1,
 		.size_bytes = value->bytes,
 		.flags = EXT4_EA_INODE_FL,
-		/* Such an inode has no times: they hold its hash, and how many name it. */
+		/* Such an inode has no times: the fields hold its hash and its number of references. */
 		.atime.seconds = (int32_t)value->hash,
 		.version = 1,
 		.blocks = value->clusters << applying->format->cluster_bits,
@@ -195,14 +195,14 @@ static errcode_t charge(struct applying *applying, const struct inode_value *val
 	               0;
 }
 
-/* The superblock says which features files use, as it does when the kernel first uses them. */
+/* Notes the features that files use, which go into the superblock, as when the kernel first uses them. */
 static void note_features(const struct applying *applying, const struct tree_node *node)
 {
 	update_filesystem_note(applying->filesystem, node->xattrs != TREE_NO_XATTRS,
 	                       S_ISREG(node->mode) && node->size_bytes > INT32_MAX);
 }
 
-/* From the directory: its project if it hands that down, and that names are compared without case. */
+/* Takes two things from the directory: its project, if it hands that down, and that names are compared without case. */
 static errcode_t inherit(struct applying *applying, uint32_t directory, struct inode_value *value)
 {
 	struct inode_decoded parent;
@@ -292,7 +292,7 @@ errcode_t new_inode_replace(struct applying *applying, const struct placed_inode
 	return write_inode(applying, placed, 0, &value);
 }
 
-/* All but what the inode's contents decide. */
+/* Changes all attributes but those that follow from the inode's contents. */
 static void change_attributes(const struct applying *applying, const struct tree_node *node, struct inode_value *value)
 {
 	uint32_t kept = FILE_FLAGS_KEPT & file_flags_of_type(node->mode);
@@ -330,7 +330,7 @@ static errcode_t keep_inline(const struct applying *applying, const uint8_t *raw
 	return 0;
 }
 
-/* The inode without its xattrs, which have been released. */
+/* Writes the inode without its xattrs, which have been released. */
 static errcode_t write_changed(struct applying *applying, const struct placed_inode *placed, const uint8_t *raw,
                                struct inode_value *value)
 {

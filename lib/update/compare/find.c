@@ -29,7 +29,7 @@ struct finding {
 	struct comparison *comparison;
 	uint32_t node;
 	bool lists_others;          /* they are to be removed */
-	struct folded_name *folded; /* sorted by hash; NULL: the directory heeds case */
+	struct folded_name *folded; /* sorted by hash; NULL: the directory is case-sensitive */
 	uint32_t folded_count;
 	struct other_name *others;
 	size_t other_count, other_capacity;
@@ -45,7 +45,7 @@ static int compare_folded(const void *one, const void *other)
 	return left->minor < right->minor ? -1 : left->minor > right->minor;
 }
 
-/* Names that are not valid in the encoding are compared by their bytes alone. */
+/* Names that are not valid in the encoding are compared byte by byte. */
 static errcode_t fold_names(struct finding *finding)
 {
 	const struct comparison *comparison = finding->comparison;
@@ -68,7 +68,7 @@ static errcode_t fold_names(struct finding *finding)
 	return 0;
 }
 
-/* The node whose name differs from the entry's by case alone; TREE_ROOT: none. */
+/* Returns the node whose name differs from the entry's only by case; TREE_ROOT if there is none. */
 static uint32_t find_folded(const struct finding *finding, const struct directory_entry *entry)
 {
 	const struct comparison *comparison = finding->comparison;
@@ -103,7 +103,9 @@ static errcode_t note_other(struct finding *finding, const struct directory_entr
 	return 0;
 }
 
-/* e2fsck makes it again, and a mirror of a tree that has none shall be the same twice. */
+/*
+ * lost+found is not removed: e2fsck makes it again, and mirroring a tree without it twice should give the same image.
+ */
 static bool is_lost_found(const struct finding *finding, const struct directory_entry *entry)
 {
 	const char name[] = "lost+found";
@@ -202,7 +204,7 @@ errcode_t comparison_find(struct comparison *comparison)
 	const struct tree *tree = comparison->plan->tree;
 	errcode_t error = 0;
 
-	/* Parents come first, so that their names have been looked up. */
+	/* Parents come first, so that their names have already been looked up. */
 	for (uint32_t node = 0; !error && node < tree->node_count; node++) {
 		if (node % 1024 == 0 && interrupt_pending())
 			return EINTR;

@@ -10,7 +10,7 @@
 #include "update/compare/comparison.h"
 #include "update/compare/linked_files.h"
 
-/* Lists the entries of a directory, after those that are listed already. */
+/* Lists the entries of a directory, after those already in the list. */
 struct listing {
 	struct comparison *comparison;
 	uint32_t directory;
@@ -21,7 +21,7 @@ struct listing {
 static errcode_t add_removal(struct comparison *comparison, uint32_t directory, const char *path, const char *name,
                              uint8_t name_bytes, uint32_t ino)
 {
-	/* The root is nothing but the slash. */
+	/* The root's path is only the slash. */
 	size_t path_bytes = strcmp(path, "/") ? strlen(path) : 0;
 	SCOPE_FREE char *whole = malloc(path_bytes + name_bytes + 2);
 
@@ -75,7 +75,10 @@ static errcode_t list_directory(struct comparison *comparison, uint32_t node, co
 	return listing.error ? listing.error : comparison_check(comparison, node);
 }
 
-/* Lists what lies below the removals from `from` on, and turns them round: directories come after what is in them. */
+/*
+ * Lists everything below the removals from `from` on, and reverses their order, so that directories come after their
+ * contents.
+ */
 static errcode_t complete(struct comparison *comparison, uint32_t node, size_t from)
 {
 	struct update_action *removals;
@@ -127,7 +130,9 @@ errcode_t comparison_remove_below(struct comparison *comparison, uint32_t node)
 
 /* --- Paths that the user named ------------------------------------------------------------------------------------ */
 
-/* Without slashes at its ends, and with one between names. The caller frees it; NULL: no memory. */
+/*
+ * Returns the path without slashes at its ends, and with one slash between names. The caller frees it; NULL: no memory.
+ */
 static char *plain_path(const char *path)
 {
 	char *plain = malloc(strlen(path) + 1), *end = plain;
@@ -145,7 +150,7 @@ static char *plain_path(const char *path)
 	return plain;
 }
 
-/* The rest of path below a directory; NULL: it is not below it. Both are plain. */
+/* Returns the rest of path below a directory; NULL if it is not below it. Both paths are plain. */
 static const char *path_below(const char *path, const char *directory)
 {
 	size_t bytes = strlen(directory);
@@ -156,7 +161,7 @@ static const char *path_below(const char *path, const char *directory)
 	                                                                                  NULL;
 }
 
-/* The name in its directory, which comparison->directories may say is emptied anyway. */
+/* Removes a name from its directory, unless comparison->directories says that the directory is emptied anyway. */
 static errcode_t remove_path(struct comparison *comparison, char *path)
 {
 	const struct damage_listener damage = { 0 };
@@ -170,7 +175,7 @@ static errcode_t remove_path(struct comparison *comparison, char *path)
 		error = paths_lookup(comparison->volume, path, damage, &directory);
 		*slash = '/';
 	}
-	/* It is gone: the same command again shall not fail. */
+	/* The path is already gone: the same command must not fail the second time. */
 	if (error == ENOENT || error == ENOTDIR)
 		return 0;
 	if (error)
@@ -196,7 +201,7 @@ static int compare_paths(const void *one, const void *other)
 	return strcmp(*(char *const *)one, *(char *const *)other);
 }
 
-/* Calls for each of the user's paths, with where in the tree it is, if it is there. */
+/* Is called for each of the user's paths. If is_in_tree, the tree has the path at node. */
 typedef errcode_t (*path_function)(struct comparison *comparison, char *path, bool is_in_tree, uint32_t node);
 
 static errcode_t mark_path(struct comparison *comparison, char *path, bool is_in_tree, uint32_t node)
@@ -207,7 +212,7 @@ static errcode_t mark_path(struct comparison *comparison, char *path, bool is_in
 	return 0;
 }
 
-/* What the tree has at the path replaces what is there. */
+/* Removes the path, unless the tree has it: then the tree's node replaces it. */
 static errcode_t remove_other_path(struct comparison *comparison, char *path, bool is_in_tree, uint32_t node)
 {
 	(void)node;

@@ -18,7 +18,7 @@ static errcode_t check_size(const struct comparison *comparison, const struct tr
 	case S_IFREG:
 		return node->size_bytes > file_map_max_bytes(format) ? EFBIG : 0;
 	case S_IFLNK:
-		/* The target and its end must fit one block. */
+		/* The target and its terminating NUL must fit one block. */
 		return node->size_bytes < format->block_bytes ? 0 : ENAMETOOLONG;
 	case S_IFCHR:
 	case S_IFBLK:

@@ -13,7 +13,7 @@
 #define VERITY_MAGIC "verity\0\0" /* veritysetup's superblock begins with it */
 #define VERITY_MAGIC_BYTES 8
 
-/* Features that change neither what is read nor what has to be written. */
+/* These features change neither how the filesystem is read nor how it is written. */
 #define KNOWN_INCOMPAT                                                                                                 \
 	(EXT2_FEATURE_INCOMPAT_FILETYPE | EXT3_FEATURE_INCOMPAT_RECOVER | EXT2_FEATURE_INCOMPAT_META_BG |              \
 	 EXT3_FEATURE_INCOMPAT_EXTENTS | EXT4_FEATURE_INCOMPAT_64BIT | EXT4_FEATURE_INCOMPAT_MMP |                     \
@@ -72,7 +72,10 @@ static void note_damage(void *context, const struct image_damage *damage)
 	*(const char **)context = damage->what;
 }
 
-/* Only what is told of all groups costs nothing; the rest is looked at where the update goes. */
+/*
+ * Checks only damage that shows without reading further, in all groups' descriptors. The update finds other damage
+ * where it reads.
+ */
 static errcode_t check_damage(const struct update_options *options, const struct volume *volume,
                               struct problem *problem)
 {
@@ -106,7 +109,7 @@ static errcode_t check_verity(const struct update_options *options, const struct
 	return 0;
 }
 
-/* Another process may have it open; a mount that is not ours to see has a device exclusively. */
+/* Another process may have the image open. A mount that this process cannot see holds the device exclusively. */
 static errcode_t check_use(const struct update_options *options, struct update_target *target, struct problem *problem)
 {
 	struct stat status;

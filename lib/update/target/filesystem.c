@@ -12,7 +12,7 @@
 #define ACTION "cannot update"
 #define MOST_WITHOUT_JOURNAL 65536u
 
-/* No clock: the filesystem's last time of writing goes on, unless the user has set one. */
+/* This uses no clock: the time is the filesystem's last time of writing, unless the user has set one. */
 int64_t update_filesystem_time(const struct update_options *options, const struct ext2_super_block *super)
 {
 	uint32_t last = super->s_wtime > super->s_mkfs_time ? super->s_wtime : super->s_mkfs_time;
@@ -41,7 +41,7 @@ static errcode_t open_handle(const struct update_options *options, const char *p
 	return 0;
 }
 
-/* As a mount does, before anything else. */
+/* Releases orphans before anything else, as a mount does. */
 static errcode_t release_orphans(const struct update_options *options, ext2_filsys fs, struct problem *problem)
 {
 	const struct ext2mb_orphan_options orphan_options = { .struct_bytes = sizeof(orphan_options) };
@@ -65,7 +65,7 @@ static errcode_t release_orphans(const struct update_options *options, ext2_fils
 	return 0;
 }
 
-/* They take place after the commit's checkpoint. What cannot be discarded stays as it is. */
+/* Discards take place after the commit's checkpoint. Blocks that cannot be discarded stay as they are. */
 static errcode_t discard(void *context, uint64_t start, uint64_t count)
 {
 	ext2_filsys fs = context;
@@ -176,8 +176,8 @@ static struct ext2mb_transaction_info info_of(const struct update_filesystem *fi
 }
 
 /*
- * Descriptors and the log's own blocks come with bitmaps: one of 64 bytes for each group, so a few blocks. The
- * superblock is one.
+ * Group descriptors and the log's own blocks are counted with the bitmaps: a group's descriptor has 64 bytes, so these
+ * are a few blocks. The superblock is one block.
  */
 uint64_t update_filesystem_log_blocks(const struct update_filesystem *filesystem)
 {
@@ -255,7 +255,7 @@ errcode_t update_filesystem_close(struct update_filesystem *filesystem, errcode_
 	if (filesystem->is_open)
 		volume_close(&filesystem->volume);
 	free(filesystem->touched);
-	/* What libext2fs has in memory is stale then. */
+	/* After an error libext2fs's state in memory is stale. */
 	if (filesystem->fs && error) {
 		ext2fs_free(filesystem->fs);
 	} else if (filesystem->fs) {
