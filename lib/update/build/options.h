@@ -38,12 +38,11 @@ struct update_options {
 	struct source_limits limits;
 	uint64_t memory_bytes;
 	unsigned int threads;
-	const struct exclude *exclude; /* NULL: nothing */
-	struct owner_map *owners;      /* NULL: files keep the sources' owners */
-	const char *metadata;          /* NULL: none */
-	struct progress *progress;     /* may be NULL */
-	uint64_t most_logged_blocks; /* in a transaction; 0: as many as the journal holds. Tests want more transactions
-	                              */
+	const struct exclude *exclude;     /* NULL: nothing */
+	struct owner_map *owners;          /* NULL: files keep the sources' owners */
+	const char *metadata;              /* NULL: none */
+	struct progress *progress;         /* may be NULL */
+	uint64_t most_logged_blocks;       /* in a transaction; 0: as many as the journal holds. Tests need several */
 	struct struct_io_manager *manager; /* for transactions; NULL: libext2mb's. Tests use one that records writes */
 };
 
