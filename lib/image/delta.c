@@ -49,7 +49,7 @@ struct comparison {
 
 errcode_t delta_old_open(const char *path, uint64_t offset_bytes, struct delta_old *old, struct problem *problem)
 {
-	/* A fifo would wait for a writer. */
+	/* Without O_NONBLOCK, opening a fifo would wait for a writer. */
 	SCOPE_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat status;
 

@@ -372,7 +372,7 @@ static bool enlarge(struct populating *run)
  * choose.
  *
  * Zeros that are found only when they are copied keep their blocks. If so many of them would be holes that pay, another
- * attempt pays, too, which knows them.
+ * attempt, which knows them, pays, too.
  */
 static bool next_attempt(struct populating *run, errcode_t *error)
 {

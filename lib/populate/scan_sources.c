@@ -207,7 +207,7 @@ static errcode_t look_for_lost_found(struct scanned *scanned, const struct workp
 	                          "--exclude=/lost+found");
 }
 
-/* To be called when the sets of xattrs no longer change. */
+/* Labels mke2fs's lost+found. The caller calls this when the sets of xattrs no longer change. */
 static errcode_t label_lost_found(struct scanned *scanned, const struct workplace *work, struct labels *labels)
 {
 	struct tree *tree = scanned->tree;

@@ -18,7 +18,7 @@ struct pass {
 	uint64_t items, items_each; /* of a task, whole hash blocks of them but in the last task */
 	bool has_holes;
 	const struct leaf_hashes *leaves; /* NULL: none is known */
-	struct progress *progress;        /* NULL: progress is not shown */
+	struct progress *progress;        /* NULL: the pass adds nothing to it */
 	struct pass_buffers {
 		uint8_t *data, *hashes; /* allocated when the worker first needs them */
 	} * buffers;

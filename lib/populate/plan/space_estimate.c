@@ -164,8 +164,8 @@ static errcode_t lay_out(const struct plan *plan, struct directory_job *job, str
 			return error;
 	}
 	/*
-	 * The kernel takes a root directory without blocks for damaged, and e2fsck wants lost+found as it is. The
-	 * kernel encrypts nothing that is inline.
+	 * The kernel takes a root directory without blocks for damage, and e2fsck wants lost+found as it is. The kernel
+	 * encrypts nothing that is inline.
 	 */
 	if (job->node != TREE_ROOT && !is_lost_found && !node->is_encrypted) {
 		uint32_t room_bytes = plan->xattrs.stores[node->xattrs].inline_room_bytes;

@@ -138,7 +138,7 @@ static errcode_t read_inode(const struct applying *applying, uint32_t ino, uint8
 	return error ? error : LINUX_S_ISDIR(inode->value.mode) ? 0 : ENOTDIR;
 }
 
-/* The editor holds a pointer to it. */
+/* The editor holds a pointer to its directory, so each directory has an allocation of its own. */
 static errcode_t add_directory(struct applying *applying, uint32_t ino, uint32_t *number)
 {
 	errcode_t error = vector_reserve(&applying->directories, &applying->directory_capacity,

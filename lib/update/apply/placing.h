@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The first stage of a batch: what each action takes of the filesystem. Main thread. */
+/* The first stage of a batch: it takes the inode number and the blocks that each action needs. Main thread. */
 #pragma once
 
 #include "update/apply/applying.h"

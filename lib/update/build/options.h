@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The user's options, and what the update did or would do. */
+/* The user's options for an update. */
 #pragma once
 
 #include <stdbool.h>

@@ -10,7 +10,7 @@
 #include "update/build/report.h"
 #include "update/compare/inode_map.h"
 
-/* How the comparison has met a directory of the image; it may meet each once. */
+/* The way in which the comparison has met a directory of the image; it may meet each once. */
 enum directory_fate {
 	DIRECTORY_KEPT = 1,  /* its other names stay */
 	DIRECTORY_COMPLETED, /* names that the tree lacks are removed */
@@ -67,8 +67,8 @@ MUST_CHECK errcode_t comparison_remove(struct comparison *comparison, uint32_t n
 MUST_CHECK errcode_t comparison_remove_below(struct comparison *comparison, uint32_t node);
 
 /*
- * Marks directories that the user wants removed but that the tree has: they lose all other names. To be called before
- * comparison_find().
+ * Marks directories that the user wants removed but that the tree has: they lose all other names. The caller calls this
+ * before comparison_find().
  */
 MUST_CHECK errcode_t comparison_mark_paths(struct comparison *comparison);
 

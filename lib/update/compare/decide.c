@@ -34,7 +34,7 @@ static errcode_t add_action(struct comparison *comparison, enum update_verb verb
 }
 
 /*
- * Empties the directory that has the name now, if there is one. To be done before the name can lead to another inode.
+ * Empties the directory that has the name now, if there is one. This comes before the name can lead to another inode.
  */
 static errcode_t empty_name(struct comparison *comparison, uint32_t node, bool *was_directory)
 {

@@ -28,7 +28,7 @@ struct other_name {
 struct finding {
 	struct comparison *comparison;
 	uint32_t node;
-	bool lists_others;          /* they are to be removed */
+	bool lists_others;          /* names that the tree lacks are listed, to be removed */
 	struct folded_name *folded; /* sorted by hash; NULL: the directory is case-sensitive */
 	uint32_t folded_count;
 	struct other_name *others;

@@ -225,7 +225,7 @@ static errcode_t visit_plain_paths(struct comparison *comparison, char **paths, 
 {
 	errcode_t error = 0;
 
-	/* A directory comes before what lies below it. */
+	/* A directory's path comes before the paths below it. */
 	qsort(paths, count, sizeof(*paths), compare_paths);
 	for (uint32_t i = 0; !error && i < count; i++) {
 		const char *in_tree = path_below(paths[i], into);

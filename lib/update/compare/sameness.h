@@ -16,7 +16,7 @@ enum sameness {
 	SAME_NOTHING,    /* or the contents have not been compared */
 };
 
-/* One thread's. */
+/* One thread uses a judge. */
 struct sameness_judge {
 	const struct tree *tree;
 	const struct volume *volume;

@@ -176,7 +176,7 @@ static errcode_t find(struct directory_editor *editor, struct directory_name nam
 	return error ? error : editor_index_find(&editor->blocks, &editor->names, &hashed, place);
 }
 
-/* Marks a block, or the inline data, as changed. To be called after each change. */
+/* Marks a block, or the inline data, as changed. Every change must be marked. */
 static void change(struct directory_editor *editor, struct editor_block *block)
 {
 	if (block)

@@ -76,13 +76,13 @@ void directory_editor_close(struct directory_editor *editor);
  * Casefolded directories (EXT4_CASEFOLD_FL) find a name whatever its case; the entry shows it as it is stored.
  */
 
-/* ENOENT: the name is not there. entry->name is valid until the next call. */
+/* Finds a name. ENOENT. entry->name is valid until the next call. */
 MUST_CHECK errcode_t directory_editor_find(struct directory_editor *editor, struct directory_name name,
                                            struct directory_entry *entry);
 
 /*
- * EEXIST; EFBIG (the index is full, or the directory would exceed 2 GiB without large_dir); EILSEQ (a name that is
- * not valid in the encoding of a casefolded directory).
+ * Adds a name. EEXIST; EFBIG (the index is full, or the directory would exceed 2 GiB without large_dir); EILSEQ (a name
+ * that is not valid in the encoding of a casefolded directory).
  */
 MUST_CHECK errcode_t directory_editor_add(struct directory_editor *editor, struct directory_name name,
                                           struct directory_target target);
@@ -91,7 +91,7 @@ MUST_CHECK errcode_t directory_editor_add(struct directory_editor *editor, struc
 MUST_CHECK errcode_t directory_editor_replace(struct directory_editor *editor, struct directory_name name,
                                               struct directory_target target);
 
-/* ENOENT. */
+/* Removes a name. ENOENT. */
 MUST_CHECK errcode_t directory_editor_remove(struct directory_editor *editor, struct directory_name name);
 
 /* Return and set the inode of "..". */

@@ -65,7 +65,7 @@ static errcode_t copy_data(int from, int to)
 		return errno;
 	while (!error && end < status.st_size) {
 		start = lseek(from, end, SEEK_DATA);
-		/* Only a hole is left. */
+		/* The rest of the file is a hole. */
 		if (start < 0 && errno == ENXIO)
 			return 0;
 		if (start < 0)
