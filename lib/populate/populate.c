@@ -179,10 +179,7 @@ static void report_size(const struct populating *run)
 typedef errcode_t (*zero_search_function)(const struct plan *plan, struct scanned *scanned,
                                           const struct workplace *work);
 
-/*
- * Searches for zeros, and chooses a size without those that it finds. size_error is the result of choosing the size
- * with them.
- */
+/* Chooses a size without the zeros that `search` finds. size_error: the result of choosing it with them. */
 static errcode_t choose_without_zeros(struct populating *run, zero_search_function search, errcode_t size_error)
 {
 	uint64_t known_zero_bytes = run->scanned.known_zero_bytes;
@@ -300,9 +297,8 @@ static bool are_many_zeros(const struct populating *run, uint64_t zero_blocks)
 }
 
 /*
- * Returns the most blocks of zeros that copying can find. Unpacking has searched the data that it wrote; for other data
- * the number is unknown. A whole cluster of zeros has all its pieces. Any other cluster has at least one of them, which
- * has been counted as an end.
+ * Returns the most blocks of zeros that copying can find. Unpacking has searched its data; for other data the number is
+ * unknown. A whole cluster of zeros has all its pieces. Any other has at least one, which has been counted as an end.
  */
 static uint64_t most_zero_blocks(const struct populating *run)
 {
@@ -343,10 +339,7 @@ static errcode_t copy(struct populating *run)
 	return workplace_result(&run->work, error, "cannot free blocks");
 }
 
-/*
- * The first enlargement is a thousandth, and each further one doubles it: the last image has twice the size that was
- * too small.
- */
+/* The first enlargement is a thousandth, and each further one doubles it: the last size is twice the first. */
 #define MOST_ENLARGEMENTS 11
 #define FIRST_ENLARGEMENT_PART 1024
 
@@ -363,13 +356,11 @@ static bool enlarge(struct populating *run)
 }
 
 /*
- * Decides what the next attempt does differently. Returns false if the image needs no other attempt, or cannot be made
- * (*error).
+ * Decides what the next attempt changes. Returns false if none is needed, or if the image cannot be made (*error).
  *
  * Files in more pieces than were counted have longer maps, for which an image of just the right size has no blocks. If
- * the pieces come from the layout kept of an earlier image, the next attempt keeps nothing. Otherwise they come from a
- * filesystem that mke2fs left cut up (by bad blocks, for instance): then the size becomes larger, if it is ours to
- * choose.
+ * the pieces come from an earlier image's layout, the next attempt keeps nothing. Otherwise they come from a filesystem
+ * that mke2fs left cut up (by bad blocks, for instance): then a size that is ours to choose becomes larger.
  *
  * Zeros that are found only when they are copied keep their blocks. If so many of them would be holes that pay, another
  * attempt, which knows them, pays, too.
