@@ -184,7 +184,8 @@ static errcode_t free_replaced(struct filesystem *filesystem, const struct scann
 }
 
 /*
- * If one of those blocks is bad, e2fsck finds errors in the filesystem that mke2fs (1.47.0) leaves, whatever fills it.
+ * If a block reserved for descriptors is bad, e2fsck finds errors in the filesystem that mke2fs (1.47.0) leaves,
+ * whatever fills it.
  */
 static errcode_t new_filesystem_problem(const struct workplace *work, errcode_t error)
 {
