@@ -17,7 +17,7 @@ static void show(const struct bitmaps *bitmaps, uint32_t group, const uint64_t *
 	bitmaps->function(bitmaps->context, &(struct block_bitmap){ group, bits, wrong });
 }
 
-/* A bitmap that was never written has only the filesystem's own metadata in use. */
+/* Makes the bitmap of a group whose bitmap was never written: only the filesystem's own metadata is in use. */
 static void make_bitmap(const struct volume *volume, uint32_t number, uint64_t *bitmap)
 {
 	memset(bitmap, 0, volume->format.block_bytes);
@@ -25,7 +25,7 @@ static void make_bitmap(const struct volume *volume, uint32_t number, uint64_t *
 		bits_set_range(bitmap, walk.from, walk.end);
 }
 
-/* How many groups from this one on have bitmaps on disk that lie side by side. */
+/* Returns how many groups, from this one on, have bitmaps that lie side by side on disk. */
 static uint32_t side_by_side(const struct volume *volume, uint32_t number, uint32_t end)
 {
 	const struct volume_group *group = volume->group;
@@ -37,7 +37,7 @@ static uint32_t side_by_side(const struct volume *volume, uint32_t number, uint3
 	return next - number;
 }
 
-/* How bitmap and descriptor differ; NULL: they agree. */
+/* Returns how bitmap and descriptor differ; NULL if they agree. */
 static const char *difference(const struct volume *volume, uint32_t number, bool has_its_checksum,
                               const uint64_t *bitmap)
 {
@@ -53,7 +53,7 @@ static const char *difference(const struct volume *volume, uint32_t number, bool
 	return NULL;
 }
 
-/* Reads the bitmaps of count groups at once, or if that fails one by one. */
+/* Reads the bitmaps of count groups at once, or one by one if that fails. */
 static void read_groups(const struct bitmaps *bitmaps, uint32_t number, uint32_t count)
 {
 	const struct volume *volume = bitmaps->volume;

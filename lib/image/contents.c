@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define RECORDS 64 /* of a map at once */
+#define RECORDS 64 /* map records that are read at once */
 
 static errcode_t lose(struct map_walker *walker, const struct volume_inode *inode, const char *what)
 {
@@ -13,7 +13,7 @@ static errcode_t lose(struct map_walker *walker, const struct volume_inode *inod
 	return EUCLEAN;
 }
 
-/* The part of source (from source_at on, in the file's bytes) that lies in the piece that is wanted. */
+/* Copies the part of source that lies in the wanted piece. source_at is the source's offset in the file, in bytes. */
 static void copy_part(uint8_t *bytes, uint64_t offset, size_t count, const uint8_t *source, uint64_t source_at,
                       size_t source_bytes)
 {
@@ -24,7 +24,7 @@ static void copy_part(uint8_t *bytes, uint64_t offset, size_t count, const uint8
 		memcpy(bytes + (from - offset), source + (from - source_at), (size_t)(end - from));
 }
 
-/* mke2fs -d stores no hole at the end of a file: what is missing are zeros, for the kernel, too. */
+/* mke2fs -d stores no hole at the end of a file: the missing bytes are zeros, for the kernel, too. */
 static errcode_t read_inline(struct map_walker *walker, const struct volume_inode *inode, uint64_t offset,
                              uint8_t *bytes, size_t count)
 {
@@ -38,7 +38,7 @@ static errcode_t read_inline(struct map_walker *walker, const struct volume_inod
 	return 0;
 }
 
-/* The part of a record that is wanted: whole blocks at once, others through a buffer of one. */
+/* Reads the wanted part of a record: whole blocks at once, others through a buffer of one block. */
 static errcode_t read_record(const struct volume *volume, const struct map_record *record, uint8_t *buffer,
                              uint64_t offset, uint8_t *bytes, size_t count)
 {

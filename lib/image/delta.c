@@ -12,22 +12,22 @@
 #include "support/run/interrupt.h"
 #include "support/vector.h"
 
-/* So much of each image is in memory at a time. */
+/* The part of each image that is in memory at a time. */
 #define PIECE_BYTES ((size_t)1 << 20)
-/* Shorter runs are read: asking for holes is another system call. */
+/* Shorter runs are read, since asking for holes is another system call. */
 #define LEAST_HOLE_BYTES ((size_t)64 << 10)
-/* A task is so much of what lies after the filesystem: about a group. */
+/* The part of the image after the filesystem that one task reads: about a group. */
 #define TAIL_TASK_BYTES (UINT64_C(128) << 20)
 
-/* Blocks from the filesystem's beginning. */
+/* Block numbers count from the filesystem's beginning. */
 struct block_range {
 	uint64_t start, count;
 };
 
-/* The findings of one task. */
+/* One task's findings. */
 struct part {
 	uint64_t blocks;                          /* in use */
-	uint64_t chunks, first_chunk, last_chunk; /* with blocks in use; the latter two if there are any */
+	uint64_t chunks, first_chunk, last_chunk; /* with blocks in use; the latter two are valid if there are any */
 	struct block_range *ranges;               /* owned */
 	size_t range_count, range_capacity;
 	bool is_doubtful;
@@ -49,7 +49,7 @@ struct comparison {
 
 errcode_t delta_old_open(const char *path, uint64_t offset_bytes, struct delta_old *old, struct problem *problem)
 {
-	/* A fifo would wait for a writer. */
+	/* Without O_NONBLOCK, opening a fifo would wait for a writer. */
 	SCOPE_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat status;
 
@@ -84,7 +84,7 @@ void delta_free(struct delta *delta)
 
 /* --- A run of blocks in use --------------------------------------------------------------------------------------- */
 
-/* The end of a block: the image may end within its last one. */
+/* Returns where the block ends; the image may end within its last block. */
 static uint64_t block_end_bytes(const struct comparison *comparison, uint64_t block)
 {
 	uint64_t end = (block + 1) << comparison->volume->format.block_bits;
@@ -108,7 +108,7 @@ static errcode_t add_range(struct part *part, uint64_t block, uint64_t count)
 	return error;
 }
 
-/* Blocks that are in memory, of which the older image has `there` bytes. */
+/* Compares the blocks that are in memory. The older image has `there` bytes of them. */
 static errcode_t compare_piece(const struct comparison *comparison, const struct worker *own, struct part *part,
                                uint64_t block, size_t bytes, size_t there)
 {
@@ -145,7 +145,7 @@ static errcode_t read_older(const struct comparison *comparison, void *bytes, si
 	return error ? problem_set(problem, error, old->path, "cannot read") : 0;
 }
 
-/* The chunks of a run, which begins where the one before ended or later. */
+/* Counts the chunks of a run. The run begins at or after the end of the previous one. */
 static void count_chunks(const struct comparison *comparison, struct part *part, uint64_t start, uint64_t end)
 {
 	uint64_t chunk_bytes = comparison->options->chunk_bytes;
@@ -162,7 +162,7 @@ static void count_chunks(const struct comparison *comparison, struct part *part,
 	part->last_chunk = last;
 }
 
-/* Where the file has data next, from a byte on. */
+/* Returns the offset of the file's next data, at or after a byte. */
 static uint64_t next_data(int descriptor, uint64_t byte)
 {
 	off_t at = lseek(descriptor, (off_t)byte, SEEK_DATA);
@@ -170,7 +170,9 @@ static uint64_t next_data(int descriptor, uint64_t byte)
 	return at >= 0 ? (uint64_t)at : errno == ENXIO ? UINT64_MAX : byte;
 }
 
-/* Are these bytes holes of both images? Inode tables that nobody has written are a 64th of an empty filesystem. */
+/*
+ * True if these bytes are holes of both images. Inode tables that nobody has written are a 64th of an empty filesystem.
+ */
 static bool are_holes(const struct comparison *comparison, uint64_t start, size_t bytes)
 {
 	uint64_t newer = comparison->volume->offset_bytes + start, older = comparison->old->offset_bytes + start;
@@ -179,7 +181,7 @@ static bool are_holes(const struct comparison *comparison, uint64_t start, size_
 	       next_data(comparison->old->descriptor, older) >= older + bytes;
 }
 
-/* Blocks from `block` to before `end`, all in use. */
+/* Compares blocks [block, end), all of which are in use. */
 static errcode_t compare_run(const struct comparison *comparison, const struct worker *own, struct part *part,
                              uint64_t block, uint64_t end, struct problem *problem)
 {
@@ -187,7 +189,7 @@ static errcode_t compare_run(const struct comparison *comparison, const struct w
 	uint64_t start = block << bits, end_bytes = block_end_bytes(comparison, end - 1);
 	errcode_t error = 0;
 
-	/* Beyond the device's end: e2frag says that the image is cut off. */
+	/* The run lies beyond the device's end: e2frag says that the image is cut off. */
 	if (start >= comparison->end_bytes)
 		return 0;
 	part->blocks += (end_bytes - start + comparison->volume->format.block_bytes - 1) >> bits;
@@ -210,7 +212,7 @@ static errcode_t compare_run(const struct comparison *comparison, const struct w
 
 /* --- A group, and what lies after the last one -------------------------------------------------------------------- */
 
-/* In use besides what the bitmap says: the block before the first group's. */
+/* Besides the blocks that the bitmap says, the block before the first group's is in use. */
 struct group_task {
 	const struct comparison *comparison;
 	const struct worker *own;
@@ -299,7 +301,7 @@ static errcode_t join_ranges(const struct comparison *comparison, size_t parts, 
 	return 0;
 }
 
-/* Those of neighbours in which a chunk is divided among several parts count once. */
+/* Adds the parts' counts. A chunk that neighbouring parts share counts once. */
 static void join_counts(const struct comparison *comparison, size_t parts, struct delta *delta)
 {
 	const struct part *last = NULL;

@@ -9,17 +9,17 @@
 #include "support/poison.h"
 
 #define BUFFER_BYTES 65536    /* at least a block of the largest size */
-#define INLINE_PARENT_BYTES 4 /* in front of the entries in i_block: the parent's inode number, as .. would have it */
+#define INLINE_PARENT_BYTES 4 /* precedes the entries in i_block: the parent's inode number, as in .. */
 
 struct walk {
 	struct directory_walker *walker;
 	uint32_t ino;
 	const struct directory_visitor *visitor;
 	struct directory_shape *shape;
-	uint32_t seed; /* of checksums; valid in strict walks */
+	uint32_t seed; /* seeds checksums; valid in strict walks */
 	bool has_self; /* . was met */
 	bool is_encrypted;
-	bool has_hashes; /* each entry stores those of its name */
+	bool has_hashes; /* each entry stores the hashes of its name */
 };
 
 errcode_t directory_walker_open(const struct volume *volume, struct damage_listener damage, uint64_t *map_blocks_read,
@@ -61,7 +61,7 @@ static bool is_strict(const struct walk *walk)
 	return walk->walker->map.is_strict;
 }
 
-/* Only strict walks refuse a . or .. */
+/* Only strict walks refuse a wrong . or .. */
 static void read_dot(struct walk *walk, const struct directory_entry *entry, uint64_t block)
 {
 	bool is_self = entry->name_bytes == 1;
@@ -75,7 +75,7 @@ static void read_dot(struct walk *walk, const struct directory_entry *entry, uin
 		lose(walk, block, is_self ? "directory's ." : "directory's ..");
 }
 
-/* May a strict walk show it? */
+/* True if a strict walk may show the entry. */
 static bool is_possible(const struct walk *walk, const struct directory_entry *entry)
 {
 	const struct volume *volume = walk->walker->map.volume;

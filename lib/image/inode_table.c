@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* What cannot be read at once is read block by block. */
+/* If the table cannot be read at once, it is read block by block. */
 void inode_table_read(const struct volume *volume, uint32_t first_ino, uint64_t block, uint32_t count, uint8_t *bytes,
                       inode_table_lost_function lost, void *context)
 {

@@ -5,7 +5,7 @@
 
 #define LEAST_BLOCK_BYTES 1024
 #define MOST_BLOCK_BYTES 65536
-/* Kernels do not agree on where a shorter one with fast commits ends; e2fsck refuses it. */
+/* Kernels do not agree on where a shorter log with fast commits ends; e2fsck refuses it. */
 #define LEAST_WITH_FAST_COMMITS 1024
 
 static errcode_t refuse(const struct journal_source *source, struct problem *problem, const char *reason)
@@ -28,7 +28,10 @@ static errcode_t refuse_features(const struct journal_source *source, const stru
 	                          "it has the unknown %s 0x%x", kind, bits);
 }
 
-/* How many blocks the ranges have, one after another from 0 on. 0: they have holes or lie outside of the filesystem. */
+/*
+ * Returns how many blocks the ranges have, one after another from 0 on; 0 if they have holes or lie outside of the
+ * filesystem.
+ */
 static uint64_t count_blocks(const struct journal_source *source)
 {
 	uint64_t next = 0;

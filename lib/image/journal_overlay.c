@@ -35,7 +35,7 @@ static void sort(struct journal_contents *contents, int (*compare)(const void *,
 		qsort(contents->copies, contents->copy_count, sizeof(*contents->copies), compare);
 }
 
-/* Leaves the last copy of each block, in ascending order of block. */
+/* Keeps only the last copy of each block, in ascending order of blocks. */
 static void keep_newest(struct journal_contents *contents)
 {
 	struct journal_copy *copies = contents->copies;
@@ -48,7 +48,7 @@ static void keep_newest(struct journal_contents *contents)
 	contents->copy_count = kept;
 }
 
-/* If the newest copy is hidden, so are all older ones: no table of revokes is needed, which could be large. */
+/* If the newest copy is hidden, so are all older ones. So no table of revokes is needed, which could be large. */
 static void hide(struct journal_contents *contents, bool *is_hidden, uint64_t block, uint32_t sequence)
 {
 	const struct journal_copy *copies = contents->copies;
@@ -59,7 +59,7 @@ static void hide(struct journal_contents *contents, bool *is_hidden, uint64_t bl
 		is_hidden[index] = true;
 }
 
-/* The second pass. The block is read again, and may be another one by now if the filesystem is in use. */
+/* This is the second pass. It reads the block again, which may be another one by now if the filesystem is in use. */
 static errcode_t read_revokes(const struct journal_log *log, const struct journal_revokes *revokes, uint8_t *block,
                               struct journal_contents *contents, bool *is_hidden, struct problem *problem)
 {
@@ -102,7 +102,7 @@ static errcode_t drop_revoked(const struct journal_log *log, struct journal_cont
 	return 0;
 }
 
-/* The third pass, which copies nothing. In the log's order, which is the disk's. */
+/* This is the third pass, which copies nothing. It goes in the log's order, which is the disk's. */
 static errcode_t check_copies(const struct journal_log *log, struct journal_contents *contents, uint8_t *block,
                               struct problem *problem)
 {
@@ -133,7 +133,7 @@ static errcode_t check_copies(const struct journal_log *log, struct journal_cont
 	return 0;
 }
 
-/* The kernel (6.18) and e2fsck (1.47) leave the area's first block out; one that does not would begin there. */
+/* The kernel (6.18) and e2fsck (1.47) leave the area's first block out. A program that does not would begin there. */
 static errcode_t check_fast_commits(const struct journal_log *log, uint32_t sequence, uint8_t *block,
                                     struct problem *problem)
 {

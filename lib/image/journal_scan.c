@@ -5,7 +5,7 @@
 
 #include "support/vector.h"
 
-/* mke2fs makes no journal of more blocks. They take 24 bytes each here, 234 MiB. */
+/* mke2fs makes no journal of more blocks. Each block takes 24 bytes here: 234 MiB together. */
 #define MOST_COPIES 10240000
 
 struct scan {
@@ -13,14 +13,14 @@ struct scan {
 	struct journal_contents *contents;
 	struct problem *problem;
 	uint8_t *block, *data;
-	uint32_t at;       /* of the next header, from the log's beginning, in blocks */
-	uint32_t sequence; /* that it should have */
+	uint32_t at;       /* where the next header is, in blocks from the log's beginning */
+	uint32_t sequence; /* that the next header should have */
 	size_t committed_copies, committed_revokes;
 	bool is_doubtful; /* a checksum in the transaction is wrong: its commit block says whether it is an old one */
-	bool has_failed;  /* a transaction did, and where commits are asynchronous the next one says why */
+	bool has_failed;  /* a transaction has failed; with asynchronous commits the next one says why */
 	bool is_over;
-	uint32_t transaction_checksum; /* of the first kind */
-	uint64_t last_seconds;         /* when the transaction before it was committed */
+	uint32_t transaction_checksum; /* of the journal's first kind of checksums */
+	uint64_t last_seconds;         /* when the previous transaction was committed */
 };
 
 static bool has_transaction_checksums(const struct scan *scan)
@@ -77,7 +77,7 @@ static errcode_t see_descriptor(struct scan *scan)
 			journal_transaction_checksum(scan->transaction_checksum, scan->block, format->block_bytes);
 	while (journal_tags_next(&cursor, &tag)) {
 		if (scan->at == scan->log->blocks) {
-			/* What a wrong checksum has already said is not read on. */
+			/* If a checksum was wrong, the log just ends here. */
 			scan->is_over = scan->is_doubtful;
 			return scan->is_over ? 0 :
 			                       JOURNAL_DAMAGED(scan->log, scan->problem,
@@ -107,7 +107,7 @@ static errcode_t see_revokes(struct scan *scan)
 	return 0;
 }
 
-/* A wrong checksum: blocks that were there before the journal was made are older than the transaction before them. */
+/* A checksum is wrong. Blocks that were there before the journal was made are older than the previous transaction. */
 static errcode_t end_at_failure(struct scan *scan, const struct journal_commit *commit)
 {
 	scan->is_over = true;
@@ -124,7 +124,7 @@ static errcode_t see_commit(struct scan *scan)
 
 	journal_commit_read(scan->block, &commit);
 	if (scan->has_failed)
-		/* The one before it has a wrong checksum, and it was not the last: it has not been interrupted. */
+		/* The previous transaction has a wrong checksum and is not the last: it was not interrupted. */
 		return JOURNAL_DAMAGED(scan->log, scan->problem, "transaction %u has a wrong checksum",
 		                       scan->sequence - 1);
 	if (has_transaction_checksums(scan))
@@ -148,7 +148,7 @@ static errcode_t see_commit(struct scan *scan)
 	return 0;
 }
 
-/* The next header, or the log's end. */
+/* Reads the next header, or finds the log's end. */
 static errcode_t step(struct scan *scan)
 {
 	struct journal_header header;
@@ -161,7 +161,7 @@ static errcode_t step(struct scan *scan)
 		scan->is_over = true;
 		return 0;
 	}
-	/* Only a transaction that begins at the log's beginning, and has not ended, finds itself there again. */
+	/* The scan comes to the log's beginning again only in a transaction that begins there and has not ended. */
 	if (scan->at == scan->log->blocks)
 		return JOURNAL_DAMAGED(scan->log, scan->problem,
 		                       "transaction %u is as long as the log and does not end", scan->sequence);
@@ -202,7 +202,7 @@ errcode_t journal_scan(const struct journal_log *log, struct journal_contents *c
 		if (error)
 			return error;
 	}
-	/* What an interrupted commit has left counts for nothing. */
+	/* Blocks that an interrupted commit has left do not count. */
 	contents->copy_count = scan.committed_copies;
 	contents->revoke_count = scan.committed_revokes;
 	return 0;

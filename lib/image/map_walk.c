@@ -15,10 +15,10 @@ struct walk {
 	uint32_t ino;
 	const struct map_visitor *visitor;
 	struct map_shape *shape;
-	uint32_t seed;             /* of checksums; valid if the walker is strict */
+	uint32_t seed;             /* seeds checksums; valid if the walker is strict */
 	bool is_over;              /* the visitor has seen enough */
-	uint64_t next_logical;     /* what comes must not lie before it */
-	struct map_record pending; /* of an indirect map, being joined; count 0: none */
+	uint64_t next_logical;     /* the next record must not lie before it */
+	struct map_record pending; /* a record of an indirect map that is being joined; count 0: none */
 };
 
 errcode_t map_walker_open(const struct volume *volume, struct damage_listener damage, uint64_t *blocks_read,
@@ -46,7 +46,7 @@ static void lose(struct walk *walk, uint64_t block, const char *what)
 	damage_tell(&walk->walker->damage, walk->ino, block, what);
 }
 
-/* False: all of it lies before what is of interest. */
+/* Cuts off the part before the visitor's first block. Returns false if the whole record lies before it. */
 static bool cut_off(const struct walk *walk, struct map_record *record)
 {
 	uint64_t from = walk->visitor->from;
@@ -59,7 +59,7 @@ static bool cut_off(const struct walk *walk, struct map_record *record)
 	return true;
 }
 
-/* False: the visitor has seen enough. */
+/* Returns false if the visitor has seen enough. */
 static inline bool show(const struct walk *walk, struct map_record *record)
 {
 	if (record->logical < walk->visitor->from && !cut_off(walk, record))
@@ -67,7 +67,7 @@ static inline bool show(const struct walk *walk, struct map_record *record)
 	return walk->visitor->record(walk->visitor->context, record);
 }
 
-/* Shows what is pending, if anything is; nothing after the walk is over. */
+/* Shows the pending record, if there is one; shows nothing after the walk is over. */
 static inline void flush_pending(struct walk *walk)
 {
 	if (walk->pending.count && !walk->is_over)
@@ -82,7 +82,7 @@ static int by_number(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* Lets the system read a node's children, in the order of the disk, while the first of them is looked at. */
+/* Lets the system read a node's children, in the disk's order, while the walk looks at the first of them. */
 static void expect_children(const struct map_walker *walker, unsigned int count)
 {
 	const struct volume *volume = walker->volume;
@@ -97,7 +97,10 @@ static void expect_children(const struct map_walker *walker, unsigned int count)
 	}
 }
 
-/* A block of the map into the buffer of its level; NULL, and damage or left out, if it cannot be had. */
+/*
+ * Reads a block of the map into the buffer of its level. Returns NULL if it cannot, and notes damage or a part left
+ * out.
+ */
 static const uint8_t *read_map_block(struct walk *walk, uint64_t block, unsigned int level)
 {
 	struct map_walker *walker = walk->walker;
@@ -146,8 +149,8 @@ static void read_leaf(struct walk *walk, const struct extent_node *node, uint64_
 }
 
 /*
- * All below a node; end: the logical block where its right neighbour begins. Entries must ascend within these bounds
- * and no node but the root may be empty, so none can be met twice however they point at each other.
+ * Walks all that is below a node. end is the logical block where its right neighbour begins. Entries must ascend within
+ * these bounds, and no node but the root may be empty. So the walk meets none twice, however they point at each other.
  */
 static void read_node(struct walk *walk, const struct extent_node *node, uint64_t end, uint64_t block)
 {
@@ -188,7 +191,7 @@ static void read_node(struct walk *walk, const struct extent_node *node, uint64_
 	}
 }
 
-/* One block of a file with an indirect map, joined with the one before if it follows it. */
+/* Shows one block of a file with an indirect map, joined with the previous block if it follows that. */
 static void read_block(struct walk *walk, uint64_t logical, uint64_t physical)
 {
 	struct map_record *pending = &walk->pending;
@@ -214,7 +217,7 @@ static uint32_t pointer_at(const uint8_t *bytes, uint32_t index)
 	return le32toh(raw);
 }
 
-/* An indirect block: height 1 points to the file's blocks, 2 and 3 to indirect blocks. */
+/* Reads an indirect block. Height 1 points to the file's blocks, heights 2 and 3 point to indirect blocks. */
 static void read_indirect(struct walk *walk, uint64_t block, unsigned int height, uint64_t logical)
 {
 	struct map_walker *walker = walk->walker;

@@ -17,7 +17,7 @@ static bool is_of(const char *line, const struct stat *status)
 {
 	unsigned int major_number, minor_number;
 
-	/* The number of the mount, that of its parent, the device. */
+	/* These are the mount's number, its parent's number and the device. */
 	if (sscanf(line, "%*u %*u %u:%u", &major_number, &minor_number) != 2)
 		return false;
 	const struct stat device = { .st_mode = S_IFBLK, .st_rdev = makedev(major_number, minor_number) };
@@ -25,7 +25,7 @@ static bool is_of(const char *line, const struct stat *status)
 	return S_ISBLK(status->st_mode) ? device.st_rdev == status->st_rdev : loop_device_is_backed_by(&device, status);
 }
 
-/* The options of the superblock begin with ro or rw, and are the same wherever it is mounted. */
+/* The superblock's options begin with ro or rw. They are the same wherever it is mounted. */
 static bool is_read_only(const char *line)
 {
 	const char *at = strstr(line, " - ");

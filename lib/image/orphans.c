@@ -13,10 +13,10 @@ struct reading {
 	struct map_walker *walker;
 	orphan_function function;
 	void *context;
-	struct orphans *found; /* in the place of function; NULL: fates are not asked for */
+	struct orphans *found; /* used instead of function; NULL: the caller does not ask for fates */
 	uint32_t file;         /* the orphan file's inode */
-	uint32_t seed;         /* of its checksums */
-	void *raw;             /* an inode that a slot names */
+	uint32_t seed;         /* seeds its checksums */
+	void *raw;             /* the inode that a slot names */
 	uint8_t *bytes;
 	uint32_t *slots;
 	errcode_t error;
@@ -46,7 +46,7 @@ static enum orphan_fate fate_of(const struct volume_inode *inode)
 	return S_ISREG(mode) || S_ISDIR(mode) || (S_ISLNK(mode) && !is_short_symlink) ? ORPHAN_TRUNCATED : ORPHAN_NONE;
 }
 
-/* False: the kernel takes it for damage. */
+/* Returns false if the kernel takes the inode for damage. */
 static bool add_fate(struct reading *reading, const struct volume_inode *inode)
 {
 	struct orphans *found = reading->found;
@@ -98,7 +98,7 @@ static errcode_t read_list(struct reading *reading)
 	return 0;
 }
 
-/* False: it is damaged. */
+/* Returns false if the slot is damaged. */
 static bool read_slot(struct reading *reading, uint32_t ino)
 {
 	const struct volume *volume = reading->walker->volume;

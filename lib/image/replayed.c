@@ -29,7 +29,7 @@ static bool add_piece(void *context, const struct map_record *record)
 {
 	struct pieces *pieces = context;
 
-	/* The kernel reads nothing of what is unwritten: it counts as a hole. */
+	/* The kernel reads nothing from an unwritten extent: it counts as a hole. */
 	if (record->is_unwritten || record->logical >= pieces->end)
 		return record->logical < pieces->end;
 	pieces->error = vector_reserve(&pieces->items, &pieces->capacity, pieces->count + 1, sizeof(*pieces->items));
@@ -76,7 +76,8 @@ static errcode_t find_pieces(const struct volume *volume, struct pieces *pieces,
 	return error;
 }
 
-/* The log may have made the filesystem larger than its superblock says, so its blocks may lie up to the device's end.
+/*
+ * The log may have enlarged the filesystem beyond its superblock's size, so its blocks may lie up to the device's end.
  */
 static uint64_t most_blocks(const struct volume *volume)
 {
@@ -112,7 +113,7 @@ errcode_t volume_open_as_replayed(const char *path, uint64_t offset_bytes, struc
 
 	if (error || !volume->needs_recovery || (volume->is_mounted && !volume->is_read_only))
 		return error;
-	/* Without a journal the flag means nothing to the kernel. */
+	/* Without a journal the kernel ignores the flag. */
 	if (!(volume->superblock.s_feature_compat & EXT3_FEATURE_COMPAT_HAS_JOURNAL)) {
 		volume->is_replayed = true;
 		return 0;

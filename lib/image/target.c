@@ -9,7 +9,7 @@
 
 #include "ext2fs/fs_errors.h"
 
-#define SECTOR_BYTES 512 /* libblkid's, whatever the device's own */
+#define SECTOR_BYTES 512 /* libblkid's sectors, whatever the device's own */
 
 static void cleanup_probe(blkid_probe *probe)
 {
@@ -42,7 +42,7 @@ static errcode_t find_partition(struct target *target, unsigned int partition, s
 	return 0;
 }
 
-/* A tag, unless there is a file of that name. */
+/* True for a tag, unless a file has that name. */
 static bool is_tag(const char *name)
 {
 	const char *equals = strchr(name, '=');
@@ -87,7 +87,7 @@ static unsigned int count_partitions(const char *path)
 	return count > 0 ? (unsigned int)count : 0;
 }
 
-/* Formats that are often taken for a filesystem's image. */
+/* These formats are often taken for a filesystem's image. */
 static const struct {
 	size_t offset;
 	const char *magic;
@@ -98,7 +98,7 @@ static const struct {
 	{ 512, "LABELONE", "it is an LVM2 physical volume: name one of its logical volumes" },
 };
 
-/* NULL: none of these. */
+/* Returns NULL if the target has none of these formats. */
 static const char *known_reason(const struct target *target)
 {
 	char bytes[1024] = "";

@@ -25,7 +25,7 @@ static errcode_t write_data(struct sink *sink, uint64_t block, uint32_t count, c
 
 static void discard(struct sink *sink, uint64_t block, uint64_t count)
 {
-	/* They are contents of nobody either way. */
+	/* The blocks hold no file's contents either way. */
 	errcode_t error = io_channel_discard(filesystem_of(sink)->io, block, count);
 
 	(void)error;

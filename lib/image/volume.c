@@ -57,7 +57,7 @@ static size_t common_divisor(size_t a, size_t b)
 
 size_t volume_spread(const struct volume *volume, size_t index, size_t count)
 {
-	/* Steps of the golden ratio fill a circle evenly; one without a common divisor comes everywhere. */
+	/* Steps of the golden ratio fill a circle evenly. A step without a common divisor comes everywhere. */
 	size_t step = (size_t)((double)count * 0.6180339887) | 1;
 
 	if (!volume->budget)

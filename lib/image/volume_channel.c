@@ -5,7 +5,7 @@
 
 #include "support/io/whole_io.h"
 
-/* An io_manager opens by name alone: what it opens for this thread. */
+/* An io_manager opens by name alone: this is the volume that it opens for this thread. */
 static __thread const struct volume *opening;
 
 static errcode_t close_channel(io_channel channel)
@@ -23,7 +23,7 @@ static errcode_t set_block_size(io_channel channel, int block_bytes)
 	return 0;
 }
 
-/* Reads whole blocks from an overlay; the superblock is a part of one. */
+/* Reads whole blocks from an overlay; the superblock is part of a block. */
 static errcode_t read_through_overlay(const struct volume *volume, uint64_t offset, size_t count, void *bytes)
 {
 	uint64_t first = offset >> volume->format.block_bits;
@@ -39,7 +39,7 @@ static errcode_t read_through_overlay(const struct volume *volume, uint64_t offs
 	return error;
 }
 
-/* A negative count is one of bytes. */
+/* A negative count is in bytes. */
 static errcode_t read_blocks(io_channel channel, unsigned long long block, int count, void *bytes)
 {
 	const struct volume *volume = channel->private_data;
@@ -63,7 +63,7 @@ static errcode_t read_few_blocks(io_channel channel, unsigned long block, int co
 
 static errcode_t open_channel(const char *name, int flags, io_channel *channel);
 
-/* What it cannot do, it has no functions for. */
+/* The manager has no functions for operations that it does not support. */
 static struct struct_io_manager manager = {
 	.magic = EXT2_ET_MAGIC_IO_MANAGER,
 	.name = "a volume",

@@ -37,7 +37,10 @@ static errcode_t read_geometry(ext2_filsys fs, struct volume *volume)
 	uint64_t per_group = geometry->clusters_per_group;
 	uint64_t groups = per_group ? (geometry->clusters + per_group - 1) / per_group : 0;
 
-	/* A last cluster that is cut off may be all that its group has, which then is none, nor are the blocks. */
+	/*
+	 * A last cluster that is cut off may be all that its group has. Then the group does not count, nor do its
+	 * blocks.
+	 */
 	if (!per_group || per_group % 8 || per_group > bits_per_block || geometry->groups < groups ||
 	    geometry->groups > groups + 1 || per_group << geometry->cluster_bits != super->s_blocks_per_group)
 		return EXT2_ET_CORRUPT_SUPERBLOCK;
@@ -69,7 +72,7 @@ static void read_group(ext2_filsys fs, const struct volume *volume, uint32_t num
 	};
 	if (!ext2fs_has_group_desc_csum(fs))
 		return;
-	/* On a filesystem in use checksums differ now and then; the other fields are as good as usual. */
+	/* On a filesystem in use checksums are wrong now and then; the other fields are as good as usual. */
 	group->is_doubtful = volume->is_at_rest && !ext2fs_group_desc_csum_verify(fs, number);
 	if (group->is_doubtful)
 		return;
@@ -95,7 +98,7 @@ static errcode_t read_groups(ext2_filsys fs, struct volume *volume)
 	return fs_zones_find(fs, &volume->geometry, &volume->zones, suspect);
 }
 
-/* Where the device ends, so that what a hostile superblock claims beyond it costs no time. */
+/* Finds the device's end, so that blocks beyond it, which a hostile superblock may claim, cost no time. */
 static void find_end(struct volume *volume)
 {
 	off_t end = lseek(volume->descriptor, 0, SEEK_END);
@@ -127,7 +130,7 @@ static errcode_t read_all(ext2_filsys fs, struct volume *volume)
 	                                                                                UINT16_MAX;
 	volume->has_orphans = super->s_last_orphan || ext2fs_has_feature_orphan_present(fs->super);
 	volume->superblock = *super;
-	/* What the log has of the superblock may be from before the flag was set. */
+	/* The log's copy of the superblock may be from before the flag was set. */
 	volume->needs_recovery = volume->needs_recovery || ext2fs_has_feature_journal_needs_recovery(fs->super);
 	if (!ext2fs_check_if_mounted(volume->path, &mounted))
 		volume->is_mounted = mounted & EXT2_MF_MOUNTED;

@@ -11,15 +11,15 @@
 #include "ondisk/xattr_read.h"
 #include "support/vector.h"
 
-#define MOST_BYTES (16u << 20) /* of all values of an inode */
+#define MOST_BYTES (16u << 20) /* of all of an inode's values */
 
 /* One call of volume_xattrs_read(). */
 struct reading {
 	struct map_walker *walker;
 	const struct volume_inode *inode;
 	struct volume_xattrs *xattrs;
-	uint64_t block; /* that is being read; 0: the inode */
-	size_t earlier; /* how many were found in the inode, of which none may come again */
+	uint64_t block; /* the block that is being read; 0: the inode */
+	size_t earlier; /* how many xattrs the inode itself has, none of which may come again */
 	uint64_t bytes; /* of all values */
 };
 
@@ -29,14 +29,14 @@ static void lose(const struct reading *reading, const char *what)
 	damage_tell(&reading->walker->damage, reading->inode->ino, reading->block, what);
 }
 
-/* As old kernels of Lustre made them: without hashes, but with a way back. */
+/* True for a value that an old kernel of Lustre made: it has no hashes, but refers back to its owner. */
 static bool is_of_lustre(const struct reading *reading, const struct volume_inode *value)
 {
 	return (uint32_t)value->all.value.mtime.seconds == reading->inode->ino &&
 	       value->all.value.generation == reading->inode->all.value.generation;
 }
 
-/* A value that has an inode. *value is NULL if it is damaged, which has been told. */
+/* Reads a value that has an inode. If the value is damaged, this reports it and sets *value to NULL. */
 static errcode_t read_value_inode(struct reading *reading, const struct xattr_entry *entry, const uint8_t **value)
 {
 	const struct volume *volume = reading->walker->volume;
@@ -76,7 +76,10 @@ static errcode_t read_value_inode(struct reading *reading, const struct xattr_en
 	return 0;
 }
 
-/* Into the arena, since the bytes of the block do not stay. NULL in item->value: it is no ACL, which has been told. */
+/*
+ * Copies the value into the arena, since the block's bytes do not stay. If it is not a valid ACL, this reports it and
+ * leaves item->value NULL.
+ */
 static errcode_t copy_value(struct reading *reading, const struct xattr_entry *entry, const uint8_t *value,
                             struct volume_xattr *item)
 {
@@ -107,7 +110,7 @@ static bool is_known(const struct reading *reading, const char *name)
 	return false;
 }
 
-/* Are there names with this index? An xattr with another index cannot be judged. */
+/* True if names with this index are known. An xattr with another index cannot be judged. */
 static bool has_prefix(uint8_t name_index)
 {
 	char name[XATTR_WHOLE_NAME_BYTES];
@@ -116,7 +119,7 @@ static bool has_prefix(uint8_t name_index)
 	       xattr_entry_name(&(struct xattr_entry){ "x", 1, name_index, NULL, 0, 0, 0 }, name);
 }
 
-/* False, and it has been told: the entry is damaged. */
+/* Returns false, after reporting it, if the entry is damaged. */
 static bool is_possible(struct reading *reading, const struct xattr_entry *entry, const char *name)
 {
 	const char *what = has_prefix(entry->name_index) && !name             ? "name of an xattr" :

@@ -36,8 +36,8 @@ const char *const populate_stage_names[POPULATE_STAGES] = {
 };
 
 /*
- * Seconds with two threads, source and image in memory (doc/results/populate.md). Scanning and copying tell how fast
- * this machine is; then the proportions count.
+ * Seconds with two threads, with source and image in memory (doc/results/populate.md). Scanning and copying show how
+ * fast this machine is; then only the proportions count.
  */
 static const struct stage_cost stage_costs[POPULATE_STAGES] = {
 	[POPULATE_SCAN] = { "scan", 0, 0.95e-6, 0 }, [POPULATE_FORMAT] = { "format", 12e-3, 0.06e-6, 0 },
@@ -45,13 +45,13 @@ static const struct stage_cost stage_costs[POPULATE_STAGES] = {
 	[POPULATE_SEAL] = { "seal", 0, 0.22e-6, 0 }, [POPULATE_VERIFY] = { "verify", 20e-3, 3e-6, 0.5e-9 },
 };
 
-/* The differences between attempts at the image; only next_attempt() changes it, between attempts. */
+/* The differences between attempts at the image. Only next_attempt() changes them, between attempts. */
 struct attempt {
 	struct size_choice size;
-	bool reuses_layout;        /* of the earlier image */
-	unsigned int enlargements; /* how often the size that was chosen was too small */
-	bool knows_zeros;          /* those that an attempt before found are holes now */
-	struct zero_runs zeros;    /* what copying has found */
+	bool reuses_layout;        /* uses the earlier image's layout */
+	unsigned int enlargements; /* how often the chosen size was too small */
+	bool knows_zeros;          /* zeros that an earlier attempt found are holes now */
+	struct zero_runs zeros;    /* the zeros that copying has found */
 };
 
 /* One run of populate(). */
@@ -63,21 +63,21 @@ struct populating {
 	struct image_file file;
 	struct output output;
 	struct dm_verity verity;
-	struct delta_old old; /* what the image is compared with */
+	struct delta_old old; /* the image to compare with */
 	struct attempt attempt;
 	struct populate_report *report;
 	enum populate_stage stage;
 	double stage_begin;   /* in seconds_of(CLOCK_MONOTONIC) */
-	double shared_before; /* pool_seconds() then */
+	double shared_before; /* pool_seconds() at that time */
 };
 
-/* How long both pools have run jobs, in turns. */
+/* Returns how long the two pools, which take turns, have run jobs. */
 static double shared_seconds(const struct populating *run)
 {
 	return pool_seconds(run->work.pool) + pool_seconds(run->work.readers);
 }
 
-/* Notes how long the stage that ends has taken, and each worker in it. */
+/* Notes how long the stage has taken, and how long each worker has worked in it. */
 static void end_stage(const struct populating *run)
 {
 	struct populate_report *report = run->report;
@@ -107,7 +107,7 @@ static void begin_stage(struct populating *run, enum populate_stage stage)
 	run->stage = stage;
 	run->stage_begin = seconds_of(CLOCK_MONOTONIC);
 	run->shared_before = shared_seconds(run);
-	/* Copying knows its totals and says them itself. */
+	/* The copy stage knows its totals and shows them itself. */
 	if (stage != POPULATE_COPY)
 		progress_stage(run->work.options->progress, populate_stage_names[stage], bytes, files);
 }
@@ -119,7 +119,7 @@ static errcode_t examine_output(struct populating *run)
 	run->output = (struct output){
 		.path = options->image,
 		.offset_bytes = options->offset_bytes,
-		/* What has another form in the end is a new file first. */
+		/* An image that gets another form in the end is first made as a new file. */
 		.in_place = options->in_place && !options->android_sparse,
 		.advice = options->size_only      ? NULL :
 		          options->android_sparse ? "remove it, or take another name" :
@@ -134,13 +134,13 @@ static errcode_t examine_output(struct populating *run)
 	return error ? error : dm_verity_examine(&run->verity, &run->work, &run->output);
 }
 
-/* Filesystems that mke2fs makes but that cannot be used. */
+/* Refuses filesystems that mke2fs makes but that cannot be used. */
 static errcode_t check_filesystem(const struct populating *run)
 {
 	const struct filesystem_room *room = &run->attempt.size.room;
 	const char *image = run->work.options->image;
 
-	/* e2fsprogs 1.47.0 look for its block as if the filesystem began where the file does. */
+	/* e2fsprogs 1.47.0 look for the feature's block as if the filesystem began at the file's beginning. */
 	if (run->work.options->offset_bytes && room->has_mmp)
 		return problem_set_reason(run->work.problem, EINVAL, image, "cannot create",
 		                          "the feature mmp does not work at an offset; -O ^mmp leaves it out");
@@ -157,7 +157,7 @@ static errcode_t check_filesystem(const struct populating *run)
 	return encrypted_check(&run->plan, &run->work);
 }
 
-/* What is known once the size is. */
+/* Reports the figures that are known once the size is. */
 static void report_size(const struct populating *run)
 {
 	const struct filesystem_room *room = &run->attempt.size.room;
@@ -179,7 +179,7 @@ static void report_size(const struct populating *run)
 typedef errcode_t (*zero_search_function)(const struct plan *plan, struct scanned *scanned,
                                           const struct workplace *work);
 
-/* Looks for zeros, and chooses a size without those that it finds. size_error: what the size with them has come to. */
+/* Chooses a size without the zeros that `search` finds. size_error: the result of choosing it with them. */
 static errcode_t choose_without_zeros(struct populating *run, zero_search_function search, errcode_t size_error)
 {
 	uint64_t known_zero_bytes = run->scanned.known_zero_bytes;
@@ -199,9 +199,9 @@ static errcode_t choose_without_zeros(struct populating *run, zero_search_functi
 }
 
 /*
- * Zeros that are not holes of the source need no room either. Long ones cost next to nothing to find. All are looked
- * for, which takes reading everything, where the size is too small with the others, and on a device, which would have
- * to be written twice. If holes that pay do not suffice for the size, all become holes.
+ * Zeros that are not holes of the source need no room either. Long ones cost next to nothing to find. All zeros are
+ * searched for, which takes reading everything, if the size is too small with the others, and on a device, which would
+ * have to be written twice. If the holes that pay do not suffice for the size, all zeros become holes.
  */
 static errcode_t choose_first_size(struct populating *run)
 {
@@ -219,7 +219,7 @@ static errcode_t choose_first_size(struct populating *run)
 	return choose_without_zeros(run, zero_detection_search, error);
 }
 
-/* Releases what an attempt has made. */
+/* Releases the state of an attempt. */
 static void release_attempt(struct populating *run)
 {
 	filesystem_close(&run->filesystem);
@@ -231,7 +231,7 @@ static void release_attempt(struct populating *run)
 	free(TAKE(run->plan.items_by_inode));
 }
 
-/* Chooses a size; the first time it also opens the output. */
+/* Chooses a size; the first call also opens the output. */
 static errcode_t prepare_attempt(struct populating *run)
 {
 	bool is_first = run->output.descriptor < 0;
@@ -297,8 +297,8 @@ static bool are_many_zeros(const struct populating *run, uint64_t zero_blocks)
 }
 
 /*
- * How many blocks of zeros copying finds at most. What was unpacked has been looked at; of anything else nobody knows.
- * A whole cluster of zeros has all its pieces, any other one at least one of them, which has been counted as an end.
+ * Returns the most blocks of zeros that copying can find. Unpacking has searched its data; for other data the number is
+ * unknown. A whole cluster of zeros has all its pieces. Any other has at least one, which has been counted as an end.
  */
 static uint64_t most_zero_blocks(const struct populating *run)
 {
@@ -334,16 +334,16 @@ static errcode_t copy(struct populating *run)
 	                             &run->report->shared_bytes);
 	if (error)
 		return error;
-	/* The report needs free counts that include what has just been given back. */
+	/* The report needs free counts that include the blocks just given back. */
 	error = ext2mb_commit(run->filesystem.mb);
 	return workplace_result(&run->work, error, "cannot free blocks");
 }
 
-/* A thousandth at first, then twice as much each time: the last is twice the image that was too small. */
+/* The first enlargement is a thousandth, and each further one doubles it: the last size is twice the first. */
 #define MOST_ENLARGEMENTS 11
 #define FIRST_ENLARGEMENT_PART 1024
 
-/* False: the size is not ours to choose, or that was tried often enough. */
+/* Returns false if the size is not ours to choose, or if it has been enlarged often enough. */
 static bool enlarge(struct populating *run)
 {
 	struct attempt *attempt = &run->attempt;
@@ -356,14 +356,14 @@ static bool enlarge(struct populating *run)
 }
 
 /*
- * Says what the next attempt does differently; false: the image needs none, or cannot be made (*error).
+ * Decides what the next attempt changes. Returns false if none is needed, or if the image cannot be made (*error).
  *
- * Files in more pieces than were counted have longer maps, for which an image of just the right size has no blocks.
- * Pieces come from what is kept of an earlier image: then nothing is kept. Else they come from a filesystem that mke2fs
- * left cut up (by bad blocks, for instance): then a size that is ours to choose becomes larger.
+ * Files in more pieces than were counted have longer maps, for which an image of just the right size has no blocks. If
+ * the pieces come from an earlier image's layout, the next attempt keeps nothing. Otherwise they come from a filesystem
+ * that mke2fs left cut up (by bad blocks, for instance): then a size that is ours to choose becomes larger.
  *
- * Zeros that are found only when they are copied keep their blocks, unless so many of these would be holes that pay
- * that another attempt does, too, which knows them.
+ * Zeros that are found only when they are copied keep their blocks. If so many of them would be holes that pay, another
+ * attempt, which knows them, pays, too.
  */
 static bool next_attempt(struct populating *run, errcode_t *error)
 {
@@ -425,7 +425,7 @@ static errcode_t seal(struct populating *run)
 	return error ? error : dm_verity_write(&run->verity, &run->work, report);
 }
 
-/* Early, for it may be missing; and it may be what the image replaces. */
+/* The older image is opened early: it may be missing, and it may be the file that the image replaces. */
 static errcode_t open_old(struct populating *run)
 {
 	const struct populate_options *options = run->work.options;
@@ -455,12 +455,12 @@ static errcode_t compare_with_old(struct populating *run)
 		error = delta_read(&volume, &run->old, &delta, run->work.pool, &run->report->delta, run->work.problem);
 		volume_close(&volume);
 	}
-	/* No descriptor of ours may keep the file open that is replaced. */
+	/* No descriptor of ours may keep open the file that is replaced. */
 	delta_old_close(&run->old);
 	return workplace_result(&run->work, error, "cannot compare it with the older image");
 }
 
-/* What is done with an image that is whole: verifying it, putting it into another form, and giving it its name. */
+/* Completes an image that is whole: verifies it, converts it into another form, and gives it its name. */
 static errcode_t finish(struct populating *run)
 {
 	errcode_t error = 0;
@@ -474,7 +474,7 @@ static errcode_t finish(struct populating *run)
 		error = compare_with_old(run);
 	if (!error && run->work.options->android_sparse)
 		error = android_sparse_convert(&run->file, run->plan.format.block_bytes, &run->work, &run->output);
-	/* No descriptor of ours may keep the file open that is replaced. */
+	/* No descriptor of ours may keep open the file that is replaced. */
 	base_image_close(TAKE(run->scanned.base));
 	if (!error && interrupt_pending())
 		error = EINTR;
@@ -533,7 +533,7 @@ static void release(struct populating *run)
 	pool_destroy(run->work.pool);
 }
 
-/* Without threads nothing is read by any either. */
+/* Without threads there are no readers either. */
 static errcode_t create_pools(struct workplace *work)
 {
 	const struct populate_options *options = work->options;

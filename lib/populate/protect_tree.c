@@ -15,7 +15,7 @@
 struct matching {
 	const struct tree *tree;
 	const struct exclude *patterns;
-	uint8_t *matches; /* by node, of a file's first name: any of its names matches */
+	uint8_t *matches; /* by node, for a file's first name: any of its names matches */
 	uint64_t count;
 };
 
@@ -37,7 +37,7 @@ static errcode_t match_nodes(void *context, unsigned int worker, size_t task, st
 
 		if (!path)
 			return ENOMEM;
-		/* Without the slash at its beginning. */
+		/* The path is matched without its first slash. */
 		if (!exclude_covers(matching->patterns, path + 1, false))
 			continue;
 		__atomic_store_n(&matching->matches[tree->nodes[node].link_to], 1, __ATOMIC_RELAXED);

@@ -48,7 +48,7 @@ static errcode_t list_sources(const struct tree *tree, struct populate_report *r
 	return 0;
 }
 
-/* Counts over all nodes, a part of them at a time. */
+/* Counts all nodes, in one part of them at a time. */
 struct tally {
 	const struct tree *tree;
 	struct populate_source *sources;
@@ -155,7 +155,7 @@ static errcode_t apply_extended(struct scanned *scanned, const struct workplace 
 	return apply(scanned, work, text);
 }
 
-/* What the manifest says of a file's label overrides the rules, which label the files that it has made. */
+/* A file's label in the manifest overrides the rules, which label the files that the manifest makes. */
 static errcode_t apply_metadata(struct scanned *scanned, const struct workplace *work, struct labels *labels,
                                 struct populate_report *report)
 {
@@ -169,7 +169,7 @@ static errcode_t apply_metadata(struct scanned *scanned, const struct workplace 
 /*
  * Options override the source, in this order: owners, fs-verity, SELinux's rules, the manifest, then the root
  * directory's permissions and SELinux label. (Its owner is taken from the formatted filesystem, since mke2fs may choose
- * it.) Later ones win. labels may be NULL.
+ * it.) Later options win. labels may be NULL.
  */
 static errcode_t apply_options(struct scanned *scanned, const struct workplace *work, struct labels *labels,
                                struct populate_report *report)
@@ -191,7 +191,7 @@ static errcode_t apply_options(struct scanned *scanned, const struct workplace *
 	return error;
 }
 
-/* e2fsck -p gives up on a lost+found that is not a directory: a host could not boot from that. */
+/* e2fsck -p gives up if lost+found is not a directory: a host could not boot from such an image. */
 static errcode_t look_for_lost_found(struct scanned *scanned, const struct workplace *work)
 {
 	const struct tree *tree = scanned->tree;
@@ -207,7 +207,7 @@ static errcode_t look_for_lost_found(struct scanned *scanned, const struct workp
 	                          "--exclude=/lost+found");
 }
 
-/* Once nothing changes the sets any more. */
+/* Labels mke2fs's lost+found. The caller calls this when the sets of xattrs no longer change. */
 static errcode_t label_lost_found(struct scanned *scanned, const struct workplace *work, struct labels *labels)
 {
 	struct tree *tree = scanned->tree;
@@ -222,7 +222,7 @@ static errcode_t label_lost_found(struct scanned *scanned, const struct workplac
 	return error ? problem_set(work->problem, error, NULL, "cannot label files") : 0;
 }
 
-/* Only where the image will have them. */
+/* Asks for projects only if the image will have them. */
 static errcode_t ask_for_projects(struct scanned *scanned, const struct workplace *work,
                                   struct scan_options *scan_options)
 {
@@ -310,7 +310,7 @@ errcode_t scan_sources(struct scanned *scanned, bool in_place, const struct work
 		error = base_image_open(scanned, in_place, work);
 	if (error)
 		return error;
-	/* Those of the earlier image, so that checksums and the order of names stay as well. */
+	/* The image takes the earlier image's identity, so that checksums and the order of names stay as well. */
 	if (scanned->base)
 		scanned->identity = scanned->base->identity;
 	else

@@ -10,7 +10,7 @@ struct content_reader {
 	uint32_t node;                   /* the file */
 	const struct contents *contents; /* of its origin */
 	void *state;
-	void *states[]; /* by origin; NULL: none of its files has been opened */
+	void *states[]; /* by origin; NULL: none of the origin's files has been opened */
 };
 
 errcode_t content_reader_create(const struct tree *tree, struct content_reader **ret)

@@ -13,7 +13,7 @@ struct numbering {
 	struct tree *tree;
 	struct tree_node *entries; /* [0] is the root */
 	uint32_t count;
-	uint32_t *starts;   /* by entry: where its children begin in `children`; one more at the end */
+	uint32_t *starts;   /* by entry: where its children begin in `children`; one element more for the end */
 	uint32_t *children; /* entries by parent, sorted by name */
 	uint32_t *nodes;    /* by entry: its node, if it is in the tree */
 	uint32_t *stack;    /* directories whose runs are still to come */
@@ -31,7 +31,7 @@ static void gather_children(struct numbering *numbering)
 			starts[entries[i].parent + 1]++;
 	for (uint32_t i = 0; i < count; i++)
 		starts[i + 1] += starts[i];
-	/* Filling moves each start to its end, which is where the next one began. */
+	/* Filling moves each start to its end, which is where the next entry's children begin. */
 	for (uint32_t i = 0; i < count; i++)
 		if (entry_is_child(entries, i))
 			numbering->children[starts[entries[i].parent]++] = i;
@@ -66,7 +66,7 @@ static errcode_t sort_chunk(void *context, unsigned int worker, size_t index, st
 	return 0;
 }
 
-/* Runs: a directory's, then those of its subdirectories, each with all below it. */
+/* Places runs of nodes: a directory's children, then its subdirectories' runs, each with everything below it. */
 static void place_runs(struct numbering *numbering)
 {
 	struct tree_node *entries = numbering->entries;
@@ -100,7 +100,7 @@ static void fill_directory(const struct numbering *numbering, uint32_t entry, st
 	node->links = 2;
 }
 
-/* Names of one file have the attributes of the entry that link_to says. */
+/* Copies the attributes of the entry in link_to to the file's other names. */
 static void complete_entries(const struct numbering *numbering)
 {
 	struct tree_node *entries = numbering->entries;
@@ -119,7 +119,7 @@ static void complete_entries(const struct numbering *numbering)
 	}
 }
 
-/* Bringing nodes into their order uses up the list of it. */
+/* Makes the list of the nodes' order again, which ordering the nodes has used up. */
 static void restore_order(struct numbering *numbering)
 {
 	for (uint32_t number = 0; number < numbering->count; number++)
@@ -127,11 +127,11 @@ static void restore_order(struct numbering *numbering)
 			numbering->order[numbering->nodes[number]] = number;
 }
 
-/* The first name in the tree has the file's attributes; which that is, is noted with the entry that had them. */
+/* The file's first name in the tree has its attributes. first_names notes that name with the entry that had them. */
 static void fill_nodes(struct numbering *numbering)
 {
 	struct tree *tree = numbering->tree;
-	uint32_t *first_names = numbering->stack; /* by entry; not needed as a stack any more */
+	uint32_t *first_names = numbering->stack; /* by entry; the stack is no longer needed */
 
 	memset(first_names, 0xff, numbering->count * sizeof(*first_names));
 	for (uint32_t i = 0; i < tree->node_count; i++) {
@@ -155,7 +155,7 @@ static void fill_nodes(struct numbering *numbering)
 	}
 }
 
-/* The entries become the tree's nodes. */
+/* Turns the entries into the tree's nodes. */
 static void make_nodes(struct numbering *numbering)
 {
 	struct tree *tree = numbering->tree;
@@ -171,7 +171,7 @@ static void make_nodes(struct numbering *numbering)
 errcode_t entries_number(struct tree *tree, struct tree_node **entries, uint32_t count, struct pool *pool,
                          uint32_t **order, struct problem *problem)
 {
-	/* Five lists in one, of which the first has one more. */
+	/* One allocation holds five lists, the first of which has one element more. */
 	SCOPE_FREE uint32_t *lists = calloc(5ul * count + 1, sizeof(*lists));
 
 	if (!lists)

@@ -22,7 +22,7 @@ struct pattern {
 	size_t count;
 	bool keeps;            /* begins with ! */
 	bool directories_only; /* ends in a slash */
-	bool has_path;         /* a path from the root; else for the name alone */
+	bool has_path;         /* the pattern is a path from the root; false: it is for the name alone */
 };
 
 struct exclude {
@@ -51,7 +51,7 @@ static errcode_t refuse(struct problem *problem, const char *origin, const char 
 	return problem_set_reason(problem, EINVAL, origin, "bad pattern", "\"%s\" %s", pattern, why);
 }
 
-/* An odd number of backslashes: the last one has nothing to make literal. */
+/* True for an odd number of backslashes: the last one has nothing to make literal. */
 static bool ends_in_backslash(const char *text, size_t bytes)
 {
 	size_t count = 0;
@@ -70,7 +70,7 @@ static const char *component_problem(const struct component *component)
 	return NULL;
 }
 
-/* Cuts text, which is changed, into components; empty ones and "." say nothing. */
+/* Cuts text, which it changes, into components; it skips empty ones and ".". */
 static void cut(struct pattern *pattern, char *text)
 {
 	char *rest = text;
@@ -87,7 +87,7 @@ static void cut(struct pattern *pattern, char *text)
 			component->kind = COMPONENT_GLOB;
 		pattern->count++;
 	}
-	/* At the end it is at least one component. */
+	/* A ** at the end stands for at least one component. */
 	if (pattern->count && pattern->components[pattern->count - 1].kind == COMPONENT_ANY_DEPTH)
 		pattern->components[pattern->count++] =
 			(struct component){ .text = "*", .bytes = 1, .kind = COMPONENT_GLOB };
@@ -141,7 +141,7 @@ errcode_t exclude_add_file(struct exclude *exclude, const char *path, struct pro
 	return text_line_each(path, add_line, exclude, problem);
 }
 
-/* The component that begins at `at` ends at the next slash or at the end of the string. */
+/* Compares the component that begins at `at`. It ends at the next slash or at the string's end. */
 static bool component_matches(const struct component *component, const char *at)
 {
 	if (component->kind == COMPONENT_LITERAL)
@@ -150,7 +150,7 @@ static bool component_matches(const struct component *component, const char *at)
 	return !fnmatch(component->text, at, FNM_PATHNAME | FNM_LEADING_DIR);
 }
 
-/* The next component before end, NULL if there is none. */
+/* Returns the next component before end; NULL if there is none. */
 static const char *next_component(const char *at, const char *end)
 {
 	while (at < end && *at != '/')
@@ -159,8 +159,8 @@ static const char *next_component(const char *at, const char *end)
 }
 
 /*
- * Each ** first stands for no component at all and takes one more whenever what follows it fails. The one before
- * need not be tried again then: what it could take, the later one can too.
+ * Each ** first stands for no component at all, and takes one more whenever the rest of the pattern fails. Then the
+ * previous ** need not be tried again: the later one can take all that the previous one could.
  */
 static bool path_matches(const struct pattern *pattern, const char *path, const char *end)
 {
@@ -185,7 +185,7 @@ static bool path_matches(const struct pattern *pattern, const char *path, const 
 	return component == last;
 }
 
-/* path up to end, where a slash or the end of the string is. */
+/* True if a pattern leaves out the path up to end, which points at a slash or at the string's end. */
 static bool is_left_out(const struct exclude *exclude, const char *path, const char *end, bool is_directory)
 {
 	const char *name = end;

@@ -8,14 +8,14 @@
 /* Numbers of entries have 32 bits, so that no table needs more slots. */
 #define MOST_SLOTS (1u << 31)
 
-/* Both halves of the product in one. */
+/* Combines both halves of the product. */
 static uint64_t mix(uint64_t one, uint64_t other)
 {
 #ifdef __SIZEOF_INT128__
 	unsigned __int128 product = (unsigned __int128)one * other;
 
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
-#else /* machines of 32 bits */
+#else /* for machines with 32 bits */
 	uint64_t low = (one & UINT32_MAX) * (other & UINT32_MAX), high = (one >> 32) * (other >> 32);
 	uint64_t left = (one >> 32) * (other & UINT32_MAX), right = (one & UINT32_MAX) * (other >> 32);
 	uint64_t carried = ((low >> 32) + (left & UINT32_MAX) + (right & UINT32_MAX)) >> 32;
@@ -45,7 +45,7 @@ uint32_t name_table_find(const struct name_table *table, const struct tree_node 
 
 		if (!slot->entry)
 			break;
-		/* Nearly always the hash tells that it is another name, without a look at the entry. */
+		/* Nearly always the hash alone tells that it is another name, without a look at the entry. */
 		if (slot->hash == hash && entries[slot->entry].name_bytes == bytes &&
 		    !memcmp(entries[slot->entry].name, name, bytes))
 			return slot->entry;
@@ -53,7 +53,7 @@ uint32_t name_table_find(const struct name_table *table, const struct tree_node 
 	return 0;
 }
 
-/* The slot of an entry that the table has, or the next free one. */
+/* Returns the slot of an entry that the table has, or the next free slot. */
 static struct name_slot *find_slot(const struct name_table *table, uint32_t hash, uint32_t entry)
 {
 	uint32_t at = hash;

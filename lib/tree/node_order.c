@@ -6,12 +6,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Memory is given back in parts of so many nodes. */
+/* Memory is given back in parts of this many nodes. */
 #define CHUNK_NODES 4096u
-/* Fewer do not wait for memory: 22 MB of them. */
+/* Fewer nodes, which take 22 MB, do not wait for memory. */
 #define FEWEST_TO_GATHER (1u << 18)
 
-/* Moves into a place what belongs there, into that one's place what belongs there, and so on; each is noted as done. */
+/*
+ * Moves the right node into a place, then the right node into that node's old place, and so on. Marks each place as
+ * done.
+ */
 static void move_along(struct tree_node *nodes, uint32_t *order, uint32_t order_count, uint32_t place)
 {
 	const struct tree_node first = nodes[place];
@@ -27,8 +30,8 @@ static void move_along(struct tree_node *nodes, uint32_t *order, uint32_t order_
 }
 
 /*
- * Moves nodes in place: a second list would be half of a large archive's memory. Unwanted nodes go first, and begin
- * chains of moves; the remaining moves are rings.
+ * Moves nodes in place, since a second list would take half of a large archive's memory. Chains of moves begin at
+ * unwanted nodes and are done first; the remaining moves are rings.
  */
 static void move_in_place(struct tree_node *nodes, uint32_t *order, uint32_t order_count, const uint32_t *places)
 {
@@ -39,14 +42,17 @@ static void move_in_place(struct tree_node *nodes, uint32_t *order, uint32_t ord
 		move_along(nodes, order, order_count, place);
 }
 
-/* How many nodes of each chunk are wanted. */
+/* Counts the wanted nodes of each chunk. */
 static void count_chunks(const uint32_t *order, uint32_t order_count, uint32_t *left)
 {
 	for (uint32_t i = 0; i < order_count; i++)
 		left[order[i] / CHUNK_NODES]++;
 }
 
-/* How many nodes there are at most, if each chunk goes once nothing in it is wanted. left counts down to zeros. */
+/*
+ * Returns how many nodes there are at most if each chunk is given back once it has no wanted nodes. Counts left down to
+ * zeros.
+ */
 static uint64_t most_nodes(uint32_t count, const uint32_t *order, uint32_t order_count, uint32_t *left)
 {
 	uint64_t live = count, most = count;
@@ -71,9 +77,9 @@ static void drop_chunk(struct tree_node *nodes, uint32_t chunk)
 }
 
 /*
- * Into a new list, whose beginning takes the memory of what has been moved. An archive's order is nearly the tree's, so
- * this is read and written from front to back: 20 ns a node, where moves in place, which leap, waited 230 ns for
- * memory.
+ * Moves the nodes into a new list, whose beginning takes the memory of nodes that have been moved. An archive's order
+ * is nearly the tree's, so this reads and writes from front to back: 20 ns a node. Moves in place leap, and waited 230
+ * ns for memory.
  */
 static void gather(struct tree_node *nodes, uint32_t count, const uint32_t *order, uint32_t order_count, uint32_t *left,
                    struct tree_node *to)
@@ -82,13 +88,13 @@ static void gather(struct tree_node *nodes, uint32_t count, const uint32_t *orde
 		uint32_t chunk = order[i] / CHUNK_NODES;
 
 		to[i] = nodes[order[i]];
-		/* The last one may end before its end. */
+		/* The last chunk may be shorter. */
 		if (!--left[chunk] && (chunk + 1ul) * CHUNK_NODES <= count)
 			drop_chunk(nodes, chunk);
 	}
 }
 
-/* NULL: it would take more than a quarter more memory, or there is none; then nothing has been moved. */
+/* Returns NULL if it would take more than a quarter more memory, or if there is none; then it has moved nothing. */
 static struct tree_node *gather_if_small(struct tree_node *nodes, uint32_t count, const uint32_t *order,
                                          uint32_t order_count)
 {

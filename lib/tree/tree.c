@@ -7,7 +7,7 @@
 #include "support/bisect.h"
 #include "tree/contents.h"
 
-/* Bytes of the beginning, and of the end. */
+/* A long name is shown with this many bytes of its beginning, and as many of its end. */
 #define SHOWN_BYTES 100
 
 char *path_text(const char *root_path, ascend_step step, const void *tree, uint32_t number, const char *name)
@@ -16,7 +16,7 @@ char *path_text(const char *root_path, ascend_step step, const void *tree, uint3
 
 	if (number == ASCEND_ROOT && !name)
 		return strdup(root_path);
-	/* "/" and "dir/" bring their own slash. */
+	/* "/" and "dir/" already end in a slash. */
 	while (root_bytes && root_path[root_bytes - 1] == '/')
 		root_bytes--;
 	const struct ascent last = name ? (struct ascent){ name, (uint32_t)strlen(name), number } : step(tree, number);

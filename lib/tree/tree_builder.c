@@ -12,7 +12,7 @@
 #include "tree/name_table.h"
 #include "support/vector.h"
 
-/* A table of 256 KiB, not all of which a processor has at hand while other work is done in between. */
+/* A table of 256 KiB: a processor does not have all of it at hand while it does other work in between. */
 #define FEWEST_DISTANT_SLOTS 32768u
 
 struct tree_builder {
@@ -20,14 +20,14 @@ struct tree_builder {
 	const struct exclude *exclude; /* NULL: none */
 	struct tree_node *entries;     /* see tree/entry_numbers.h; [0] is the root */
 	size_t count, capacity;
-	struct name_table *tables; /* of directories; [0] is that of those without a name in them */
+	struct name_table *tables; /* one for each directory; [0] is for all directories that have no names in them */
 	size_t table_count, table_capacity;
 	uint64_t hash_key;
-	char *last_directory; /* as it was given, with its slash; not terminated */
+	char *last_directory; /* as the caller gave it, with its slash; not terminated */
 	size_t last_directory_bytes, last_directory_capacity;
 	uint32_t last_directory_number;
 	bool root_has_time;
-	struct source_counts *counts; /* NULL: nobody counts */
+	struct source_counts *counts; /* NULL: nothing is counted */
 	const char *reason;
 	char path_reason[100]; /* room for one */
 };
@@ -57,7 +57,7 @@ errcode_t tree_builder_create(struct tree *tree, const struct exclude *exclude, 
 		tree_builder_destroy(builder);
 		return ENOMEM;
 	}
-	/* Without it names could be chosen that all meet in one slot. */
+	/* Without the key, an attacker could choose names that all meet in one slot. */
 	if (getrandom(&builder->hash_key, sizeof(builder->hash_key), GRND_NONBLOCK) < 0)
 		builder->hash_key = (uintptr_t)builder;
 	builder->entries[TREE_ROOT] = (struct tree_node){ .name = "", .mode = S_IFDIR | 0755, .is_implied = true };
@@ -90,13 +90,13 @@ const char *tree_builder_reason(const struct tree_builder *builder)
 	return builder->reason;
 }
 
-/* A last component and the directory that it is in; bytes 0: the root itself. */
+/* A path's last component and the directory that contains it; bytes 0: the root itself. */
 struct spot {
 	uint32_t parent;
 	uint32_t hash;
 	const char *name;
 	size_t bytes;
-	uint32_t entry; /* that has this name now; 0: none, or the root itself */
+	uint32_t entry; /* the entry that has this name now; 0: none, or the root itself */
 };
 
 static struct name_table *names_in(const struct tree_builder *builder, uint32_t directory)
@@ -111,7 +111,7 @@ static void find_spot(const struct tree_builder *builder, struct spot *spot)
 		name_table_find(names_in(builder, spot->parent), builder->entries, spot->hash, spot->name, spot->bytes);
 }
 
-/* Only when a directory gets its first name: of ten million entries, most may be directories. */
+/* A table is made only when a directory gets its first name: of ten million entries, most may be directories. */
 static errcode_t make_table(struct tree_builder *builder, uint32_t directory)
 {
 	if (builder->entries[directory].first_child)
@@ -129,7 +129,7 @@ static errcode_t make_table(struct tree_builder *builder, uint32_t directory)
 	return 0;
 }
 
-/* A new entry takes the name at spot, also from an entry that has it. Entries may move. */
+/* Gives a new entry the name at spot, even if another entry has it. Entries may move. */
 static errcode_t copy_name(struct tree_builder *builder, const struct spot *spot, uint32_t *number)
 {
 	if (builder->count >= UINT32_MAX)
@@ -183,7 +183,7 @@ static errcode_t make_missing(struct tree_builder *builder, const struct spot *s
 	return 0;
 }
 
-/* From a directory to the one at spot, which is made if needed_by is not NULL. */
+/* Enters the directory at spot. Makes it if needed_by is not NULL. */
 static errcode_t enter(struct tree_builder *builder, struct spot *spot, const struct tree_node *needed_by)
 {
 	find_spot(builder, spot);
@@ -205,7 +205,10 @@ static errcode_t enter(struct tree_builder *builder, struct spot *spot, const st
 	return 0;
 }
 
-/* Members of a directory usually follow each other: then the way to it is not walked again. */
+/*
+ * Remembers the directory, since its members usually follow each other. Then the builder need not look up their path
+ * again.
+ */
 static errcode_t remember_directory(struct tree_builder *builder, const char *path, size_t bytes, uint32_t number)
 {
 	errcode_t error = vector_reserve(&builder->last_directory, &builder->last_directory_capacity, bytes, 1);
@@ -239,7 +242,7 @@ void tree_builder_expect(const struct tree_builder *builder, const char *path)
 		name_table_expect(names, name_hash(builder->hash_key, name, strlen(name)));
 }
 
-/* A path of 30 000 bytes would make 15 000 directories. */
+/* Limits a path's length: a path of 30 000 bytes would make 15 000 directories. */
 static errcode_t check_path(struct tree_builder *builder, const char *path)
 {
 	uint64_t most = builder->counts ? builder->counts->limits.path_bytes : 0;
@@ -384,7 +387,7 @@ static struct ascent entry_step(const void *context, uint32_t number)
 	return (struct ascent){ entry->name, entry->name_bytes, entry->parent };
 }
 
-/* A directory's entry comes before those of what is in it. */
+/* Marks excluded entries. A directory's entry comes before those of its members. */
 static errcode_t mark_excluded(struct tree_builder *builder)
 {
 	for (uint32_t i = 1; builder->exclude && i < builder->count; i++) {
@@ -397,7 +400,7 @@ static errcode_t mark_excluded(struct tree_builder *builder)
 
 		if (!path)
 			return ENOMEM;
-		/* Without the slash at its beginning. */
+		/* The path is matched without its first slash. */
 		if (exclude_matches(builder->exclude, path + 1, S_ISDIR(entry->mode)))
 			entry->child_count |= ENTRY_EXCLUDED;
 	}

@@ -9,7 +9,7 @@
 #include "support/crc32c.h"
 #include "support/vector.h"
 
-/* Each with a lock of its own, so that a tree in which every file has its own set does not wait for one. */
+/* Each shard has a lock of its own, so that threads do not wait for one lock if every file has its own set. */
 #define SHARDS 64
 #define FIRST_SLOTS 64
 
@@ -24,7 +24,7 @@ struct shard {
 };
 
 struct xattr_table {
-	struct source_counts *counts; /* NULL: nobody counts */
+	struct source_counts *counts; /* NULL: nothing is counted */
 	struct shard shards[SHARDS];
 };
 
@@ -83,10 +83,10 @@ void xattr_table_destroy(struct xattr_table *table)
 	free(table);
 }
 
-/* The slot that holds an equal set, or the free one where it belongs. */
+/* Returns the slot that holds an equal set, or the free slot where it belongs. */
 static uint32_t *find_slot(const struct shard *shard, const struct tree_xattr_set *set)
 {
-	/* The shard was chosen by the low bits. */
+	/* The low bits have chosen the shard. */
 	size_t slot = set->hash / SHARDS;
 
 	for (;; slot++) {
@@ -142,7 +142,7 @@ static uint64_t set_bytes(const struct tree_xattr_set *set)
 	return bytes;
 }
 
-/* Under the shard's lock. */
+/* The caller holds the shard's lock. */
 static errcode_t find_or_add(struct shard *shard, const struct tree_xattr_set *set, struct source_counts *counts,
                              uint32_t *index)
 {

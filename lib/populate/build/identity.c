@@ -9,11 +9,11 @@
 
 #include "support/crc32c.h"
 
-/* The name space of our own UUIDs (RFC 4122, version 5): drawn once, never to change. */
+/* The name space of our own UUIDs (RFC 4122, version 5). It was drawn once and must never change. */
 static const uuid_t name_space = { 0x5c, 0x1e, 0x70, 0x9d, 0x2b, 0x4a, 0x4f, 0x6e,
 	                           0x9a, 0x83, 0xd7, 0x3c, 0x64, 0xe0, 0x18, 0xb5 };
 
-/* 64 bits of digest are plenty against accidents, and it is no secret. */
+/* A digest of 64 bits is long enough against accidents, and it is no secret. */
 struct digest {
 	uint32_t low, high;
 };
@@ -27,7 +27,7 @@ static void add_bytes(struct digest *digest, const void *bytes, size_t count)
 	digest->high = crc32c(digest->high * 0x9e3779b1u, &step, sizeof(step));
 }
 
-/* The same bytes on every machine. */
+/* Adds the same bytes on every machine. */
 static void add_number(struct digest *digest, uint64_t number)
 {
 	uint64_t bytes = htole64(number);
@@ -60,7 +60,7 @@ static void add_verity(struct digest *digest, uint32_t node, const struct tree_v
 
 static void add_node(struct digest *digest, const struct tree_node *node, const struct populate_options *options)
 {
-	/* As it is stored: what was built anew for the same epoch is the same. */
+	/* The time counts as it is stored: sources rebuilt for the same epoch give the same digest. */
 	const struct tree_time mtime =
 		populate_time(options, (struct tree_time){ node->mtime_seconds, node->mtime_nanoseconds, true });
 	uint64_t fields[] = {
@@ -70,7 +70,7 @@ static void add_node(struct digest *digest, const struct tree_node *node, const 
 
 	for (size_t field = 0; field < sizeof(fields) / sizeof(*fields); field++)
 		fields[field] = htole64(fields[field]);
-	/* With its end, so that neighbouring names do not run together. */
+	/* The name counts with its terminating NUL, so that neighbouring names do not run together. */
 	add_bytes(digest, node->name, node->name_bytes + 1u);
 	add_bytes(digest, fields, sizeof(fields));
 	if (S_ISLNK(node->mode))
@@ -92,7 +92,7 @@ static void derive(const struct digest *digest, const char *purpose, char text[I
 	uuid_unparse_lower(uuid, text);
 }
 
-/* From the tree's names and metadata, the options for mke2fs and the epoch; contents are not read. */
+/* The digest covers the tree's names and metadata, the options for mke2fs and the epoch; contents are not read. */
 static struct digest digest_of(const struct tree *tree, const struct populate_options *options)
 {
 	struct digest digest = { .low = ~0u, .high = ~0u };

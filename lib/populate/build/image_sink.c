@@ -43,7 +43,7 @@ static errcode_t write_past_cache(struct sink *sink, uint64_t block, uint32_t co
 
 		if (error != EINVAL)
 			return error;
-		/* Its blocks are larger than ours, or it cannot do this at all. */
+		/* The file's blocks are larger than ours, or it does not support direct writes at all. */
 		atomic_store_explicit(&own->is_direct, false, memory_order_relaxed);
 	}
 	return write_blocks(sink, block, count, bytes);

@@ -3,7 +3,7 @@
 
 #include "support/io/whole_io.h"
 
-/* As much is hashed before it is written: the hashes of 2 MiB, with sha256. */
+/* This many bytes of hashes are made before they are written: the hashes of 2 MiB, with sha256. */
 #define LEAVES_BYTES 16384u
 
 struct leaf_hashes leaf_hashes_create(const struct hash_tree *tree, int descriptor, uint64_t tree_offset_bytes)

@@ -2,9 +2,9 @@
 #include "populate/build/pack_range.h"
 
 /*
- * A range with an end takes the longest free piece at once, and divides it without the allocator: with a call for
- * each file two workers took three times as long for 100 000 small files as one, because their ranges lie in the same
- * group, whose lock they contended for.
+ * A range with an end takes the longest free extent at once, and divides it without the allocator. With a call for each
+ * file, two workers took three times as long for 100 000 small files as one: their ranges lie in the same group, whose
+ * lock they contended for.
  */
 static errcode_t find_free(struct pack_range *range, uint64_t blocks)
 {

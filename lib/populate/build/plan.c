@@ -16,7 +16,7 @@ errcode_t plan_node_problem(const struct plan *plan, struct problem *problem, ui
 
 struct extent_map *extent_map_create(const struct extent_list *list, uint32_t map_block_count)
 {
-	/* An extent is 16 bytes, so the block numbers after them are aligned. */
+	/* An extent has 16 bytes, so the block numbers after the extents are aligned. */
 	size_t extent_bytes = list->count * sizeof(*list->extents);
 	struct extent_map *map = calloc(1, sizeof(*map) + extent_bytes + map_block_count * sizeof(uint64_t));
 
@@ -54,7 +54,7 @@ errcode_t plan_alloc_blocks(const struct plan *plan, struct pack_range *range, s
 
 		if (error)
 			return error;
-		/* The tail of the last cluster belongs to the file without being mapped. */
+		/* The file owns the tail of its last cluster, which is not mapped. */
 		uint64_t mapped = extent.count < blocks ? extent.count : blocks;
 
 		error = extent_list_add(list, logical, extent.start, mapped);

@@ -60,7 +60,7 @@ struct verity_place protection_place(const struct plan *plan, uint32_t node)
 {
 	struct verity_place place;
 
-	/* It has been checked. */
+	/* The place has already been checked. */
 	(void)!place_of(plan, node, &place);
 	return place;
 }
@@ -79,7 +79,7 @@ errcode_t protection_decide(const struct plan *plan, uint32_t node, bool *is_pro
 	errcode_t error = 0;
 
 	*is_protected = false;
-	/* The hashes are those of the contents, which are not known. */
+	/* The hashes are of the plain contents, which are not known. */
 	if (!verity || plan_node(plan, node)->is_encrypted)
 		return 0;
 	if (!format->verity || !format->extents)
@@ -91,8 +91,8 @@ errcode_t protection_decide(const struct plan *plan, uint32_t node, bool *is_pro
 		error = place_of(plan, node, &place);
 	*is_protected = !error;
 	/*
-	 * E2BIG lets the size be looked for once more, with blocks of 4 KiB (populate/size/size.c). Linux before 6.3
-	 * mounts no filesystem with the feature verity and smaller ones.
+	 * After E2BIG the size is chosen again, with blocks of 4 KiB (populate/size/size.c). Linux before 6.3 mounts no
+	 * filesystem with the feature verity and smaller blocks.
 	 */
 	if (verity->is_inherited && !(error == E2BIG && may_have_usual_blocks(plan, verity)))
 		return 0;

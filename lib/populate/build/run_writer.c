@@ -25,7 +25,7 @@ errcode_t run_writer_flush(struct run_writer *writer)
 	writer->used_bytes = 0;
 	if (!used_bytes)
 		return 0;
-	/* More readers write no faster. */
+	/* More readers would not make writing faster. */
 	pool_pause(writer->readers);
 	errcode_t error = sink_write_data(writer->sink, writer->start_bytes / writer->sink->block_bytes,
 	                                  (uint32_t)(used_bytes / writer->sink->block_bytes), writer->buffer);

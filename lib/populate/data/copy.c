@@ -16,21 +16,21 @@
 #include "support/vector.h"
 #include "support/run/interrupt.h"
 
-/* Files above this are cut into slices of this size; a multiple of every cluster size that a buffer holds. */
+/* Larger files are cut into slices of this size, which is a multiple of every cluster size that a buffer holds. */
 #define SLICE_BYTES (8u << 20)
-/* A job of small files ends when they have gathered this much data. */
+/* A job of small files ends when it has this much data. */
 #define JOB_BYTES (2u << 20)
-/* For readers of a slow source: so many jobs for each of them, and how small these become at most. */
+/* Readers of a slow source get this many jobs each, of at least this size. */
 #define SLOW_JOBS_EACH 16
 #define LEAST_JOB_BYTES (4u << 10)
-/* What a file costs beside its data, so that a job of many tiny files ends as well. */
+/* A file's cost beside its data, so that a job of many tiny files ends as well. */
 #define FILE_COST_BYTES 2048u
 
-/* Regular files first .. end-1, or one slice of file `first`. */
+/* A job has the regular files first .. end-1, or one slice of file `first`. */
 struct copy_job {
 	uint32_t first, end;
-	uint32_t slice; /* for end == first */
-	bool is_last;   /* slice of its file */
+	uint32_t slice; /* valid if end == first */
+	bool is_last;   /* the file's last slice */
 };
 
 /* State of each worker. */
@@ -40,7 +40,7 @@ struct copy_worker {
 	struct block_sharing sharing;
 	struct protect_worker protect;
 	struct zero_runs zeros;
-	bool reads_last; /* nobody reads contents after this */
+	bool reads_last; /* contents are not read again after this */
 };
 
 struct job_list {
@@ -48,7 +48,7 @@ struct job_list {
 	size_t count, capacity;
 };
 
-/* The jobs of a part of the nodes. */
+/* The jobs of one part of the nodes. */
 struct cut {
 	struct job_list slices, others;
 	uint64_t files;
@@ -58,7 +58,7 @@ struct copying {
 	const struct plan *plan;
 	const struct workplace *work;
 	struct image_file *file;
-	const char *directory; /* of temporary files */
+	const char *directory; /* for temporary files */
 	uint64_t job_bytes;
 	struct cut *cuts;
 	struct job_list list;
@@ -72,7 +72,7 @@ static bool has_content(const struct plan *plan, uint32_t node)
 	       !tree_node_is_link(plan->source->tree, node);
 }
 
-/* Reads blocks of at most RUN_WRITER_BYTES into the worker's next write, zeros after the end of the file. */
+/* Reads at most RUN_WRITER_BYTES of blocks into the worker's next write, with zeros after the end of the file. */
 static errcode_t copy_blocks(const struct plan *plan, struct copy_worker *own, uint32_t node,
                              const struct file_extent *blocks, struct problem *problem)
 {
@@ -95,8 +95,8 @@ static errcode_t copy_blocks(const struct plan *plan, struct copy_worker *own, u
 		content_reader_release(own->reader, offset, data_bytes);
 	memset((char *)bytes + data_bytes, 0, space - data_bytes);
 	/*
-	 * Only whole clusters can become holes, and these blocks may be less than one. Zeros that are ciphertext are
-	 * no zeros.
+	 * Only whole clusters can become holes, and these blocks may be less than one cluster. Zeros in ciphertext are
+	 * not zeros of the file.
 	 */
 	if (!plan->options->zeros_of_source && !is_encrypted &&
 	    format->block_bytes << format->cluster_bits <= RUN_WRITER_BYTES)
@@ -107,7 +107,7 @@ static errcode_t copy_blocks(const struct plan *plan, struct copy_worker *own, u
 	return 0;
 }
 
-/* The same for any number of blocks. */
+/* Copies any number of blocks as copy_blocks() does. */
 static errcode_t copy_pieces(const struct plan *plan, struct copy_worker *own, uint32_t node,
                              const struct file_extent *blocks, struct problem *problem)
 {
@@ -128,7 +128,7 @@ static errcode_t copy_pieces(const struct plan *plan, struct copy_worker *own, u
 	return 0;
 }
 
-/* What the image shares with the source is read for its hashes alone. */
+/* Blocks that the image shares with the source are read only for their hashes. */
 static errcode_t hash_moved(const struct plan *plan, struct copy_worker *own, uint32_t node,
                             const struct file_extent *moved, struct problem *problem)
 {
@@ -139,7 +139,7 @@ static errcode_t hash_moved(const struct plan *plan, struct copy_worker *own, ui
 	return protect_read(&own->protect, own->reader, start, bytes < left ? bytes : left, problem);
 }
 
-/* Those that can be shared are, and the others before and after them are copied. */
+/* Shares the blocks that can be shared, and copies the others before and after them. */
 static errcode_t copy_run(const struct plan *plan, struct copy_worker *own, uint32_t node,
                           const struct file_extent *blocks, struct problem *problem)
 {
@@ -174,7 +174,7 @@ static errcode_t copy_range(const struct plan *plan, struct copy_worker *own, ui
 	uint32_t count;
 	const struct file_extent *extents = placement_extents(&plan->placements[node], &single, &count);
 
-	/* A linear search would walk over all extents of a fragmented file for each of its slices. */
+	/* A linear search would go through all extents of a fragmented file for each of its slices. */
 	size_t number = BISECT(count, index, (uint64_t)extents[index].logical + extents[index].count > first);
 
 	for (; number < count && extents[number].logical < end; number++) {
@@ -196,13 +196,13 @@ static errcode_t copy_range(const struct plan *plan, struct copy_worker *own, ui
 	return 0;
 }
 
-/* The file's blocks without those that fs-verity adds to them. */
+/* Returns the number of the file's blocks without those that fs-verity adds. */
 static uint64_t data_blocks(const struct plan *plan, uint32_t node)
 {
 	return (plan_node(plan, node)->size_bytes + plan->format.block_bytes - 1) >> plan->format.block_bits;
 }
 
-/* Blocks [first, end) of a file; is_slice: other workers may have others of it. */
+/* Copies blocks [first, end) of a file. is_slice: other workers may copy other slices of it. */
 static errcode_t copy_one(const struct copying *copying, struct copy_worker *own, uint32_t node, uint64_t first,
                           uint64_t end, bool is_slice, struct problem *problem)
 {
@@ -212,7 +212,7 @@ static errcode_t copy_one(const struct copying *copying, struct copy_worker *own
 
 	if (error)
 		return error;
-	/* Slices of a large file are tasks that run at the same time: none of them may write to its placement. */
+	/* Slices of a large file are copied at the same time, so they must not write to its placement. */
 	if (!is_slice && flags_are_missing(plan, node))
 		flags_note(plan, node, content_reader_flags(own->reader));
 	error = protect_begin(plan, &own->protect, node, is_slice, copying->directory);
@@ -284,7 +284,7 @@ static errcode_t add_job(struct job_list *list, struct copy_job job)
 	return error;
 }
 
-/* Only slices with data: a file of 15 TiB with a single block would be opened two million times for the others. */
+/* Adds only slices with data: a file of 15 TiB with a single block would be opened two million times for the others. */
 static errcode_t add_slices(const struct plan *plan, uint32_t node, struct job_list *list)
 {
 	const uint32_t slice_blocks = SLICE_BYTES >> plan->format.block_bits;
@@ -304,7 +304,7 @@ static errcode_t add_slices(const struct plan *plan, uint32_t node, struct job_l
 			error = add_job(list, (struct copy_job){ .first = node, .end = node, .slice = slice });
 		next = last + 1;
 	}
-	/* One that is all hole has hashes. */
+	/* A file that is one hole has hashes, too. */
 	if (!error && list->count == before)
 		error = add_job(list, (struct copy_job){ .first = node, .end = node });
 	if (error)
@@ -315,7 +315,7 @@ static errcode_t add_slices(const struct plan *plan, uint32_t node, struct job_l
 	return 0;
 }
 
-/* Many readers need many jobs: each file of a slow source takes long, however little is in it. */
+/* Many readers need many jobs: each file of a slow source takes long, however small it is. */
 static uint64_t choose_job_bytes(const struct plan *plan, const struct workplace *work)
 {
 	uint64_t all = plan->data_bytes + (uint64_t)plan->source->tree->node_count * FILE_COST_BYTES;
@@ -368,7 +368,7 @@ static errcode_t append_jobs(struct job_list *all, const struct job_list *list)
 	return error;
 }
 
-/* Cuts the tree into jobs: large files first, since all workers would wait for one that begins last. */
+/* Cuts the tree into jobs. Large files come first, since all workers would wait for a large file that begins last. */
 static errcode_t list_jobs(struct copying *copying)
 {
 	const struct plan *plan = copying->plan;
@@ -465,6 +465,6 @@ errcode_t copy_files(const struct plan *plan, struct image_file *file, const str
 		error = gather_findings(&copying, zeros, shared_bytes);
 	close_workers(&copying);
 	free(copying.list.jobs);
-	/* Does nothing where the cause is recorded already. */
+	/* This does nothing if the cause has already been recorded. */
 	return workplace_result(work, error, "cannot copy the files");
 }

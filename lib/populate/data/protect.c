@@ -13,7 +13,7 @@
 
 #define READ_BYTES ((size_t)1 << 20)
 
-/* Making the tree of a large file, which a few do. */
+/* Taken to make the hash tree of a large file, which few threads do. */
 static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void protect_worker_free(struct protect_worker *own)
@@ -23,7 +23,7 @@ void protect_worker_free(struct protect_worker *own)
 	free(own->read);
 }
 
-/* Some filesystems (NFS, overlayfs of old) lack O_TMPFILE: there the name goes as soon as it is there. */
+/* Some filesystems (NFS, old overlayfs) lack O_TMPFILE: there the name is removed as soon as the file exists. */
 static int open_unnamed(const char *directory)
 {
 	int descriptor = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -39,7 +39,7 @@ static int open_unnamed(const char *directory)
 	return descriptor;
 }
 
-/* Room on the disk is taken first: a write into a mapping has no error but a signal. */
+/* Allocates the file's blocks first: a write into a mapping reports errors only by a signal. */
 static errcode_t map_file(const char *directory, size_t bytes, uint8_t **memory)
 {
 	SCOPE_CLOSE int descriptor = open_unnamed(directory);
@@ -167,7 +167,7 @@ errcode_t protect_read(struct protect_worker *own, struct content_reader *reader
 	return 0;
 }
 
-/* Blocks [from, to) of the file are a hole. */
+/* Notes that blocks [from, to) of the file are a hole. */
 static void add_hole(const struct plan *plan, const struct protect_worker *own, uint64_t from, uint64_t to)
 {
 	const struct hash_tree *tree = own->current;
@@ -209,7 +209,7 @@ static errcode_t check_digest(const struct plan *plan, const struct protect_work
 	                          "its digest should be %s, and is %s", wanted, found);
 }
 
-/* The descriptor's blocks: it is at their beginning, and its size at their end. */
+/* Makes the descriptor's blocks: the descriptor is at their beginning, and its size at their end. */
 static errcode_t make_tail(const struct plan *plan, struct protect_worker *own, const struct verity_place *place)
 {
 	const struct tree_verity *verity = tree_detail(plan->source->tree, plan_node(plan, own->file->node))->verity;
@@ -240,7 +240,7 @@ errcode_t protect_finish(const struct plan *plan, struct protect_worker *own, st
 	return error ? error : make_tail(plan, own, &place);
 }
 
-/* Writes bytes, and zeros after them, into the blocks [from, to) of the file, as far as these are mapped. */
+/* Writes bytes, and zeros after them, into those blocks [from, to) of the file that are mapped. */
 static errcode_t write_blocks(const struct plan *plan, const struct protect_worker *own, struct run_writer *writer,
                               uint64_t from, uint64_t to, const uint8_t *bytes, uint64_t byte_count)
 {
@@ -277,7 +277,7 @@ static errcode_t write_blocks(const struct plan *plan, const struct protect_work
 	return 0;
 }
 
-/* Between the data and the tree blocks are mapped only if the clusters are larger than 64 KiB. */
+/* Blocks between the data and the tree are mapped only if clusters are larger than 64 KiB. */
 static errcode_t write_all(const struct plan *plan, const struct protect_worker *own, struct run_writer *writer)
 {
 	const struct verity_place place = protection_place(plan, own->file->node);
@@ -297,7 +297,7 @@ errcode_t protect_end(const struct plan *plan, struct protect_worker *own, struc
 {
 	struct protected_file *file = own->file;
 
-	/* What other workers have hashed is seen from here on. */
+	/* From here on this thread sees the hashes that other workers have made. */
 	if (!file || (file->tree && atomic_fetch_sub_explicit(&file->pending_slices, 1, memory_order_acq_rel) > 1))
 		return 0;
 	errcode_t error = protect_finish(plan, own, problem);

@@ -10,9 +10,9 @@
 #include "support/run/interrupt.h"
 #include "support/zeros.h"
 
-/* What is read at once: a multiple of every cluster size but the largest, which is judged in pieces. */
+/* The bytes that are read at once: a multiple of every cluster size but the largest, which is judged in pieces. */
 #define LOOK_BYTES (1u << 20)
-/* What is read first of a piece that may be all zeros: a cache line. */
+/* The first bytes of a piece that may be all zeros, which are read before the rest: a cache line. */
 #define SAMPLE_BYTES 64u
 
 static errcode_t note(struct zero_runs *list, uint32_t node, uint32_t logical, uint32_t blocks)
@@ -84,7 +84,7 @@ void zero_runs_sort(struct zero_runs *list)
 		list->blocks += list->runs[run].blocks;
 }
 
-/* The data of a file that are not zeros: ascending segments. */
+/* A file's data that are not zeros: ascending segments. */
 struct nonzero_data {
 	struct tree_segment *segments;
 	size_t count, capacity;
@@ -111,7 +111,7 @@ static struct source_segment segment_of(const struct tree_node *node, uint32_t n
 	};
 }
 
-/* Adds bytes [from, to), joined to the last ones where they go on there. ENOMEM. */
+/* Adds bytes [from, to), and joins them to the last segment if they follow it. ENOMEM. */
 static errcode_t add_data(struct nonzero_data *data, uint64_t from, uint64_t to)
 {
 	struct tree_segment *last = data->count ? &data->segments[data->count - 1] : NULL;
@@ -128,8 +128,8 @@ static errcode_t add_data(struct nonzero_data *data, uint64_t from, uint64_t to)
 }
 
 /*
- * Zeros that would be a hole which is not worth its extent are data again: those with data of the same segment on both
- * sides, shorter than the least hole.
+ * Makes zeros data again if they would be a hole that is not worth its extent: zeros that are shorter than the least
+ * hole and have data of the same segment on both sides.
  */
 static void fill_short_gaps(const struct scanned *scanned, const struct tree_node *node, struct nonzero_data *data)
 {
@@ -153,7 +153,7 @@ static void fill_short_gaps(const struct scanned *scanned, const struct tree_nod
 	data->count = data->count ? last + 1 : 0;
 }
 
-/* How many bytes of the node's data are none of these. */
+/* Returns how many bytes of the node's data are not in `data`. */
 static uint64_t other_bytes(const struct tree_node *node, const struct nonzero_data *data)
 {
 	uint64_t bytes = 0;
@@ -168,7 +168,7 @@ static uint64_t other_bytes(const struct tree_node *node, const struct nonzero_d
 	return bytes;
 }
 
-/* Makes them the node's only data, and all else holes that pay. ENOMEM. */
+/* Makes `data` the node's only data, and the rest holes if they pay. ENOMEM. */
 static errcode_t keep_only(struct scanned *scanned, uint32_t number, struct nonzero_data *data)
 {
 	struct tree *tree = scanned->tree;
@@ -192,14 +192,14 @@ static errcode_t keep_only(struct scanned *scanned, uint32_t number, struct nonz
 	return 0;
 }
 
-/* Runs of zeros of one node, ascending. */
+/* A node's runs of zeros, in ascending order. */
 struct node_zeros {
 	const struct zero_run *runs;
 	size_t count;
-	size_t next; /* the first that may concern what follows */
+	size_t next; /* the first run that may lie in the following segments */
 };
 
-/* Adds what one segment of the source has beside zeros. */
+/* Adds the data of one segment of the source that are not zeros. */
 static errcode_t add_nonzero(const struct plan *plan, const struct source_segment *segment, struct node_zeros *zeros,
                              struct nonzero_data *data)
 {
@@ -216,14 +216,14 @@ static errcode_t add_nonzero(const struct plan *plan, const struct source_segmen
 		if (zero_start > from)
 			error = add_data(data, from, zero_start);
 		from = zero_end > from ? zero_end : from;
-		/* It may reach into the next segment. */
+		/* The zeros may reach into the next segment. */
 		if (zero_end > segment->end_bytes)
 			break;
 	}
 	return !error && from < segment->end_bytes ? add_data(data, from, segment->end_bytes) : error;
 }
 
-/* Computes a node's data without those zeros; `data` is reused. */
+/* Computes a node's data without its zeros; `data` is reused. */
 static errcode_t nonzero_of(const struct plan *plan, uint32_t number, struct node_zeros *zeros,
                             struct nonzero_data *data)
 {
@@ -239,7 +239,7 @@ static errcode_t nonzero_of(const struct plan *plan, uint32_t number, struct nod
 	return error;
 }
 
-/* The runs of the node that the first of them names. */
+/* Returns the runs of the node that run `first` belongs to. */
 static struct node_zeros zeros_of_node(const struct zero_runs *all, size_t first)
 {
 	size_t end = first;
@@ -261,7 +261,7 @@ errcode_t zero_detection_count(const struct plan *plan, const struct zero_runs *
 
 		error = nonzero_of(plan, all->runs[first].node, &zeros, &data);
 		fill_short_gaps(plan->source, node, &data);
-		/* Only the last block of a file is less than one. */
+		/* Only a file's last block can be shorter than a block. */
 		*blocks += (other_bytes(node, &data) + plan->format.block_bytes - 1) >> plan->format.block_bits;
 		first += zeros.count;
 	}
@@ -287,13 +287,13 @@ errcode_t zero_detection_apply(const struct plan *plan, struct scanned *scanned,
 	return error;
 }
 
-/* A file with zeros, and what else it has. */
+/* A file with zeros, and its other data. */
 struct finding {
 	uint32_t node;
 	struct nonzero_data data;
 };
 
-/* Findings in the nodes of one task. */
+/* The findings of one task. */
 struct findings {
 	struct finding *list;
 	size_t count, capacity;
@@ -310,16 +310,16 @@ struct zero_search {
 	const struct workplace *work;
 	struct findings *tasks;
 	struct search_worker *workers;
-	uint32_t step_bytes; /* what is a hole if it is all zeros; at most LOOK_BYTES */
-	bool samples;        /* a step is read only where its first bytes are zeros */
-	uint32_t task_nodes; /* that a task has */
+	uint32_t step_bytes; /* this many bytes become a hole if they are all zeros; at most LOOK_BYTES */
+	bool samples;        /* a step is read only if its first bytes are zeros */
+	uint32_t task_nodes; /* of one task */
 	size_t task_count;
 };
 
-/* Many readers need many tasks. What is found does not depend on them. */
+/* Many readers need many tasks. The findings do not depend on them. */
 #define SLOW_TASK_NODES 64u
 
-/* Whether the first bytes of [from, to) say already that it is not all zeros. */
+/* Sets *has_data if the first bytes of [from, to) already show that not all are zeros. */
 static errcode_t sample(const struct zero_search *search, const struct search_worker *own, uint64_t from, uint64_t to,
                         bool *has_data, struct problem *problem)
 {
@@ -333,7 +333,7 @@ static errcode_t sample(const struct zero_search *search, const struct search_wo
 	return error;
 }
 
-/* Looks at one segment step by step. */
+/* Searches one segment step by step. */
 static errcode_t search_segment(const struct zero_search *search, const struct search_worker *own,
                                 const struct source_segment *segment, struct nonzero_data *data,
                                 struct problem *problem)
@@ -427,7 +427,7 @@ static errcode_t open_workers(const struct zero_search *search)
 	return error;
 }
 
-/* Applies what was found, unless `error`, and frees it. */
+/* Applies the findings, unless there is an error, and frees them. */
 static errcode_t finish(const struct zero_search *search, errcode_t error)
 {
 	for (size_t task = 0; search->tasks && task < search->task_count; task++) {

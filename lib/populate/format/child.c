@@ -22,8 +22,8 @@ extern char **environ;
 #define MESSAGE_BYTES 4096
 
 /*
- * Up to 1.47.0 e2fsprogs know only the first. Later ones read the second too, where 0 (of our own environment) is "now"
- * for some of what they write, such as the times of quota files.
+ * e2fsprogs up to 1.47.0 know only the first variable. Later versions read the second, too. There 0 (in our own
+ * environment) means "now" for some of what they write, such as the times of quota files.
  */
 static const char *const clock_variables[] = { "E2FSPROGS_FAKE_TIME", "SOURCE_DATE_EPOCH" };
 
@@ -34,7 +34,7 @@ struct clocks {
 	char texts[CLOCKS][CLOCK_BYTES]; /* NAME=VALUE */
 };
 
-/* A program's message, up to its first MESSAGE_BYTES. */
+/* A program's message; only its first MESSAGE_BYTES are kept. */
 struct message {
 	char text[MESSAGE_BYTES];
 	size_t used_bytes;
@@ -72,8 +72,8 @@ static errcode_t make_environment(const struct child *child, struct clocks *cloc
 }
 
 /*
- * The child shares our memory until it runs the program (vfork(2)), so all is prepared before. posix_spawn(3) would
- * suffice but for one thing: when we end, even by SIGKILL, the child must not go on writing to the image.
+ * The child shares our memory until it runs the program (vfork(2)), so everything is prepared before. posix_spawn(3)
+ * would suffice but for one thing: when we end, even by SIGKILL, the child must not go on writing to the image.
  */
 struct launch {
 	const char *path;
@@ -82,12 +82,15 @@ struct launch {
 	int input, output, messages;
 	pid_t parent;
 	const sigset_t *signals; /* the child's first signal mask */
-	volatile int error;      /* why the program could not be run */
+	volatile int error;      /* the error with which the program could not be run */
 };
 
 static void become(struct launch *launch)
 {
-	/* A process group of its own: we end it together with what it starts (badblocks), and only we. */
+	/*
+	 * The child gets a process group of its own: only we end it, together with the programs that it starts
+	 * (badblocks).
+	 */
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != launch->parent || dup2(launch->input, STDIN_FILENO) < 0 ||
@@ -100,7 +103,7 @@ static void become(struct launch *launch)
 	launch->error = errno;
 }
 
-/* No handler of ours may run in the child, and no signal may come between a look at the flag and vfork(). */
+/* No handler of ours may run in the child, and no signal may arrive between the check of the flag and vfork(). */
 static errcode_t spawn(struct launch *launch, pid_t *pid)
 {
 	sigset_t all, old;
@@ -138,7 +141,7 @@ static errcode_t start(const struct child *child, int messages, pid_t *pid)
 		.arguments = (char *const *)child->arguments,
 		.environment = environment,
 		.input = input,
-		/* Some reasons are given on standard output. */
+		/* Some programs give their reasons on standard output. */
 		.output = child->output ? child->output : messages,
 		.messages = messages,
 	};
@@ -146,7 +149,7 @@ static errcode_t start(const struct child *child, int messages, pid_t *pid)
 	return spawn(&launch, pid);
 }
 
-/* True when there is something to read; false: a signal arrived, which ppoll(2) cannot miss. */
+/* Returns true when there is something to read, false if a signal has arrived. ppoll(2) cannot miss a signal. */
 static bool wait_for_message(int descriptor)
 {
 	struct pollfd waiting = { .fd = descriptor, .events = POLLIN };
@@ -164,7 +167,7 @@ static bool wait_for_message(int descriptor)
 	return !interrupt_pending();
 }
 
-/* Keeps the first of what the child says and reads the rest away; false: a signal arrived before the end. */
+/* Keeps the beginning of the child's output and discards the rest. Returns false if a signal arrived before the end. */
 static bool read_message(int descriptor, struct message *message)
 {
 	char rest[512];
@@ -185,7 +188,7 @@ static bool read_message(int descriptor, struct message *message)
 	return is_whole;
 }
 
-/* One line, with the image's own name where the child has the temporary one. NULL: no memory. */
+/* Returns the message as one line, with the image's own name in place of the temporary one. NULL: no memory. */
 static char *one_line(const struct child *child, const char *text)
 {
 	size_t path_bytes = strlen(child->path), image_bytes = strlen(child->image_path);
@@ -212,8 +215,8 @@ static char *one_line(const struct child *child, const char *text)
 }
 
 /*
- * Finds the error of the operating system that the program reports in the user's locale; EINVAL: the program itself
- * refused the request.
+ * Finds the operating system's error that the program reports in the user's locale. EINVAL: the program itself refused
+ * the request.
  */
 static errcode_t cause_of(const char *message)
 {
@@ -243,7 +246,10 @@ errcode_t child_run(const struct child *child, const char *action, struct proble
 		return problem_set(problem, errno, child->image_path, action);
 	errcode_t error = start(child, messages[1], &pid);
 	close(messages[1]);
-	/* Nothing of what it makes is kept then, so it need not clean up; e2fsck would take long to stop. */
+	/*
+	 * After a signal nothing that the child has made is kept, so it need not clean up. e2fsck would take long to
+	 * stop.
+	 */
 	if (!error && !read_message(messages[0], &message))
 		kill(-pid, SIGKILL);
 	close(messages[0]);

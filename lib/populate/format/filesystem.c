@@ -10,7 +10,7 @@
 #include "populate/format/child.h"
 #include "populate/format/mke2fs.h"
 
-/* No other program has the image open: the block against multiple mounts stays as mke2fs left it. */
+/* No other program has the image open, so the block for multiple mount protection stays as mke2fs left it. */
 errcode_t filesystem_open_at(const char *path, uint64_t offset_bytes, int flags, ext2_filsys *fs)
 {
 	return fs_open(path, offset_bytes, flags | EXT2_FLAG_SKIP_MMP, fs);
@@ -34,13 +34,13 @@ static errcode_t owned_blocks(ext2_filsys fs, ext2_ino_t ino, uint64_t *blocks)
 	return error;
 }
 
-/* libext2fs says "not found" also where it ran out of memory: FS_ERROR_OF() tells. */
+/* libext2fs reports "not found" even if it ran out of memory: FS_ERROR_OF() tells these apart. */
 static errcode_t found_or_not(errcode_t error)
 {
 	return error == EXT2_ET_FILE_NOT_FOUND ? 0 : error;
 }
 
-/* *ino is 0 where there is none: some of mke2fs's options leave it out. */
+/* *ino is 0 if there is no lost+found: some of mke2fs's options leave it out. */
 static errcode_t find_lost_found(ext2_filsys fs, ext2_ino_t *ino)
 {
 	*ino = 0;
@@ -136,10 +136,10 @@ static errcode_t read_geometry(struct filesystem *filesystem)
 	return 0;
 }
 
-/* A directory or quota file that mke2fs made. */
+/* Frees the blocks of a directory or quota file that mke2fs made. */
 struct freeing {
 	struct ext2mb_worker *worker;
-	uint64_t cluster; /* the last one, by its first block: clusters are freed whole, once */
+	uint64_t cluster; /* first block of the last cluster: each cluster is freed whole, once */
 	errcode_t error;
 };
 
@@ -183,7 +183,10 @@ static errcode_t free_replaced(struct filesystem *filesystem, const struct scann
 	return error ? error : ext2mb_commit(filesystem->mb);
 }
 
-/* With a bad block in those, e2fsck finds errors in what mke2fs (1.47.0) leaves, whatever fills it. */
+/*
+ * If a block reserved for descriptors is bad, e2fsck finds errors in the filesystem that mke2fs (1.47.0) leaves,
+ * whatever fills it.
+ */
 static errcode_t new_filesystem_problem(const struct workplace *work, errcode_t error)
 {
 	if (error == EXT2MB_ET_CORRUPT_GROUP)
@@ -193,7 +196,7 @@ static errcode_t new_filesystem_problem(const struct workplace *work, errcode_t 
 	return workplace_result(work, error, "cannot use the new filesystem");
 }
 
-/* Without a value, mke2fs chooses the owner. */
+/* If the option has no value, mke2fs chooses the owner. */
 static errcode_t read_root_owner(const struct filesystem *filesystem, const struct scanned *source,
                                  const struct workplace *work)
 {
@@ -253,8 +256,8 @@ static void close_allocator(struct filesystem *filesystem)
 }
 
 /*
- * As mke2fs does for -O encrypt; with stable_inodes nothing may renumber inodes, or change the UUID. Copies of the
- * superblock get the features as well, since e2fsck compares these.
+ * Sets the features as mke2fs does for -O encrypt. With stable_inodes no program may renumber inodes, or change the
+ * UUID. Copies of the superblock get the features as well, since e2fsck compares these.
  */
 static void set_encryption(ext2_filsys fs, const struct scanned *source)
 {
@@ -274,7 +277,7 @@ static void set_encryption(ext2_filsys fs, const struct scanned *source)
 	fs->flags &= ~EXT2_FLAG_MASTER_SB_ONLY;
 }
 
-/* Sets the features that the content needs, as the kernel does when they are first used. */
+/* Sets the features that the contents need, as the kernel does when they are first used. */
 static void set_features(const struct filesystem *filesystem, const struct scanned *source)
 {
 	const struct tree *tree = source->tree;
@@ -296,9 +299,14 @@ errcode_t filesystem_finish(struct filesystem *filesystem, const struct scanned 
 
 	if (!error) {
 		ext2fs_mark_super_dirty(filesystem->fs);
-		/* libext2fs writes only what differs from what it once read; on a device, that has been overwritten. */
+		/*
+		 * libext2fs writes only the parts that differ from those it once read. On a device these have been
+		 * overwritten.
+		 */
 		ext2fs_free_mem(&filesystem->fs->orig_super);
-		/* A device gets its superblock when all else is on it; for a file output_finish() waits, once. */
+		/*
+		 * A device gets its superblock when all other blocks are on it. For a file output_finish() waits, once.
+		 */
 		error = ext2fs_flush2(filesystem->fs, in_place ? 0 : EXT2_FLAG_FLUSH_NO_SYNC);
 	}
 	return workplace_result(work, error, "cannot write the filesystem's state");

@@ -84,8 +84,8 @@ errcode_t extended_without(const char *list, const char *name, char **ret)
 }
 
 /*
- * The -E list: what was given, without what mke2fs(8) does not know before 1.47.2 and scan_sources() does, between
- * the offset and the hash seed. The caller frees it.
+ * Makes the -E list: the offset, the user's list and the hash seed. It leaves out the user's options that mke2fs(8)
+ * does not know before 1.47.2, which scan_sources() applies. The caller frees it.
  */
 static errcode_t extended_list(const struct mke2fs_run *run, char **ret)
 {
@@ -109,7 +109,7 @@ static errcode_t extended_list(const struct mke2fs_run *run, char **ret)
 	return ENOMEM;
 }
 
-/* mke2fs obeys only its last -O. NULL: there is none. */
+/* Returns the last -O, since mke2fs obeys only that one; NULL if there is none. */
 static const char *features_given(const struct populate_options *options)
 {
 	const char *last = NULL;
@@ -120,7 +120,7 @@ static const char *features_given(const struct populate_options *options)
 	return last;
 }
 
-/* -O with verity, "" if there is nothing to add. The caller frees it. */
+/* Makes an -O that includes verity; "" if there is nothing to add. The caller frees it. */
 static errcode_t features_with_verity(const struct mke2fs_run *run, char **ret)
 {
 	const char *given = features_given(run->options);
@@ -153,7 +153,7 @@ errcode_t mke2fs_run(const struct mke2fs_run *run, struct problem *problem)
 		return problem_set(problem, error, options->image, "mke2fs failed");
 	if (*features)
 		arguments[next++] = features;
-	/* In an empty file it would find all blocks bad, and badblocks(8) has no offset. */
+	/* In an empty file badblocks(8) would find all blocks bad, and it knows no offset. */
 	if (run->is_device && !run->offset_bytes && options->bad_block_checks > 0)
 		arguments[next++] = options->bad_block_checks > 1 ? "-cc" : "-c";
 	arguments[next++] = options->mke2fs_output ? "-v" : "-q";
@@ -176,7 +176,7 @@ errcode_t mke2fs_run(const struct mke2fs_run *run, struct problem *problem)
 	if (run->size)
 		arguments[next++] = run->size;
 
-	/* What the last run said was about a filesystem that is replaced. */
+	/* The last run's output was about a filesystem that this run replaces. */
 	if (options->mke2fs_output &&
 	    (ftruncate(options->mke2fs_output, 0) < 0 || lseek(options->mke2fs_output, 0, SEEK_SET) < 0))
 		return problem_set(problem, errno, options->image, "mke2fs failed");

@@ -11,7 +11,7 @@
 
 static const char lost_found_name[] = "lost+found";
 
-/* EXT2_FT_* of a mode. */
+/* Returns the EXT2_FT_* of a mode. */
 static uint8_t file_type(uint16_t mode)
 {
 	static const uint8_t types[16] = {
@@ -120,7 +120,7 @@ static errcode_t write_directory(const struct plan *plan, struct run_writer *wri
 	void *bytes;
 	errcode_t error = 0;
 
-	/* A small directory in one piece is built where it is written from. */
+	/* A small directory in one extent is built in the buffer from which it is written. */
 	if (in_place)
 		error = run_writer_reserve(writer, placement->start, placement->blocks, &bytes);
 	else
@@ -153,7 +153,7 @@ static errcode_t write_long_symlinks(const struct plan *plan, struct run_writer 
 	return 0;
 }
 
-/* Each directory is a task; those after them are parts of the nodes, for symlinks. */
+/* The first tasks are one directory each. The others are parts of the nodes, for symlinks. */
 static errcode_t write_task(void *context, unsigned int worker, size_t task, struct problem *problem)
 {
 	const struct writing *writing = context;
@@ -171,7 +171,9 @@ static errcode_t write_task(void *context, unsigned int worker, size_t task, str
 		return 0;
 	errcode_t error = write_directory(plan, writer, job->node, job);
 
-	/* Not the directory's: what could not be written may be an earlier one's, which was gathered. */
+	/*
+	 * The problem does not name the directory: the failed write may be that of an earlier one, which was gathered.
+	 */
 	return error ? problem_set(problem, error, plan->options->image, "cannot write") : 0;
 }
 

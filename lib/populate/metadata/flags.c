@@ -25,7 +25,10 @@ void flags_note(const struct plan *plan, uint32_t node, uint32_t flags)
 	plan->placements[node].knows_flags = true;
 }
 
-/* With what ext4 cannot store. What belongs to projects is left out with them (plan_project_is_inherited()). */
+/*
+ * Returns the flags, including those that ext4 cannot store. Flags of projects are left out with the projects
+ * (plan_project_is_inherited()).
+ */
 static uint32_t given(const struct plan *plan, uint32_t node)
 {
 	const struct placement *placement = &plan->placements[node];

@@ -25,10 +25,10 @@ struct inode_worker {
 	struct counts counts;
 	struct flags_lost lost;
 	struct quota_usage usage;
-	struct content_reader *reader; /* of inline content, and of files that have not been opened yet */
-	/* State of the inode being written: */
-	uint8_t *inline_data; /* with the feature inline_data */
-	uint8_t *xattr_area;  /* its xattrs, with inline data after them */
+	struct content_reader *reader; /* reads inline content, and files that have not been opened yet */
+	/* The state of the inode that is being written: */
+	uint8_t *inline_data; /* used with the feature inline_data */
+	uint8_t *xattr_area;  /* its xattrs, followed by inline data */
 };
 
 struct sealing {
@@ -46,8 +46,8 @@ static struct inode_time time_of(const struct plan *plan, struct tree_time time)
 }
 
 /*
- * Times that the source does not have equal mtime. Unless asked for, so do all: they differ from copy to copy of a
- * source, and the image may not depend on them.
+ * Times that the source lacks equal mtime. Unless the user asks for them, all times equal mtime: the others differ from
+ * copy to copy of a source, and the image must not depend on them.
  */
 static void describe_times(const struct plan *plan, const struct tree_node *source, struct inode_value *value)
 {
@@ -61,7 +61,7 @@ static void describe_times(const struct plan *plan, const struct tree_node *sour
 	value->crtime = time_of(plan, detail->crtime.is_known ? detail->crtime : mtime);
 }
 
-/* Clusters that the mapped blocks take. */
+/* Returns how many clusters the mapped blocks take. */
 static uint64_t mapped_clusters(const struct plan *plan, uint32_t node)
 {
 	struct file_extent single;
@@ -101,7 +101,7 @@ void inodes_describe(const struct plan *plan, uint32_t node, struct inode_value 
 	describe_times(plan, source, value);
 }
 
-/* Fills in what depends on the type. */
+/* Fills in the fields that depend on the inode's type. */
 static errcode_t describe_content(const struct plan *plan, struct sink *sink, uint32_t node, struct inode_value *value,
                                   uint64_t *map_blocks)
 {
@@ -146,7 +146,7 @@ static errcode_t describe_content(const struct plan *plan, struct sink *sink, ui
 	return plan_write_map(plan, sink, placement->ino, extents, count, map, value);
 }
 
-/* Empty files, and large ones, which are copied in slices. */
+/* Asks for the flags of empty files, and of large ones, which are copied in slices. */
 static errcode_t ask_for_flags(const struct plan *plan, uint32_t node, struct inode_worker *own,
                                struct problem *problem)
 {
@@ -154,7 +154,7 @@ static errcode_t ask_for_flags(const struct plan *plan, uint32_t node, struct in
 		return 0;
 	errcode_t error = content_reader_open(own->reader, node, problem);
 
-	/* An empty file that may not be read is no reason to fail. */
+	/* An empty file that we must not read is not an error. */
 	if (error == EACCES || error == EPERM) {
 		problem_clear(problem);
 		flags_note(plan, node, FILE_FLAGS_UNREAD);
@@ -188,7 +188,7 @@ static errcode_t build_inline_directory(const struct plan *plan, uint32_t node, 
 	                              own->inline_data, *bytes);
 }
 
-/* *area NULL: the inode has no xattrs in it. */
+/* *area is NULL if the inode has no xattrs in it. */
 static errcode_t find_xattr_area(const struct plan *plan, uint32_t node, const struct inode_worker *own,
                                  const void **area)
 {
@@ -203,8 +203,8 @@ static errcode_t find_xattr_area(const struct plan *plan, uint32_t node, const s
 }
 
 /*
- * The same for content that is stored in the inode. It is read only now: read by an earlier stage and kept, that of 10
- * million small files would take a gigabyte.
+ * Describes content that is stored in the inode. It is read only now: if an earlier stage read and kept it, the content
+ * of 10 million small files would take a gigabyte.
  */
 static errcode_t describe_inline(const struct plan *plan, uint32_t node, struct inode_value *value,
                                  struct inode_worker *own, struct problem *problem)
@@ -238,7 +238,7 @@ static errcode_t describe_inline(const struct plan *plan, uint32_t node, struct 
 	return 0;
 }
 
-/* What fs-verity adds to a file goes on where its data end, but for a gap that every such file has. */
+/* The blocks that fs-verity adds to a file follow its data but for a gap, which every such file has. */
 static uint64_t extents_of(const struct plan *plan, uint32_t node)
 {
 	struct file_extent single;
@@ -310,13 +310,13 @@ static errcode_t write_item(const struct sealing *sealing, uint32_t item, void *
 	return error ? plan_node_problem(plan, problem, item, error, "cannot write its inode") : 0;
 }
 
-/* The index in items_by_inode of the first inode at or after ino. */
+/* Returns the index in items_by_inode of the first inode at or after ino. */
 static uint32_t first_at(const struct plan *plan, uint64_t ino)
 {
 	return (uint32_t)BISECT(plan_items(plan), item, plan_item_ino(plan, plan->items_by_inode[item]) >= ino);
 }
 
-/* Inodes of ours in one group, and the part of the table, in whole blocks, that holds them. */
+/* The inodes of ours in one group, and the part of the inode table, in whole blocks, that holds them. */
 struct table_part {
 	uint32_t first, end; /* in items_by_inode */
 	uint64_t start;      /* in the filesystem */
@@ -337,7 +337,7 @@ static bool find_part(const struct plan *plan, const struct filesystem *filesyst
 		return false;
 	uint64_t first = plan_item_ino(plan, plan->items_by_inode[part->first]) - group_ino;
 	uint64_t last = plan_item_ino(plan, plan->items_by_inode[part->end - 1]) - group_ino;
-	/* A table that holds nothing yet may hold anything: it is written from its beginning. */
+	/* A table that is not in use yet may contain any bytes, so it is written from its beginning. */
 	uint64_t start_bytes = geometry->inodes_uninit[group] ? 0 : first * inode_bytes / block_bytes * block_bytes;
 	uint64_t end_bytes = ((last + 1) * inode_bytes + block_bytes - 1) / block_bytes * block_bytes;
 
@@ -347,7 +347,7 @@ static bool find_part(const struct plan *plan, const struct filesystem *filesyst
 	return true;
 }
 
-/* A group that mke2fs has put inodes in keeps them; any other table is written over, whatever it held. */
+/* A group keeps the inodes that mke2fs has put into it. Any other table is overwritten, whatever it contained. */
 static errcode_t load_part(const struct sealing *sealing, uint32_t group, const struct table_part *part, char *bytes)
 {
 	if (sealing->filesystem->geometry.inodes_uninit[group]) {
@@ -392,8 +392,7 @@ static errcode_t open_worker(const struct plan *plan, struct inode_worker *own)
 
 	if (error)
 		return error;
-	/* Not even the largest value is as large as the inode, and neither is the area, of which small inodes have
-	 * none. */
+	/* Even the largest value is shorter than the inode, and so is the xattr area, which small inodes lack. */
 	own->inline_data = malloc(plan->format.inode_bytes);
 	own->xattr_area = malloc(plan->format.inode_bytes);
 	return own->inline_data && own->xattr_area ? 0 : ENOMEM;

@@ -5,7 +5,7 @@
 
 #include "populate/metadata/xattrs.h"
 
-/* Changes the inode, of which raw are inode_bytes bytes. */
+/* Changes the inode, whose inode_bytes bytes are at raw. */
 static errcode_t add_xattrs(const struct plan *plan, struct filesystem *filesystem, void *raw)
 {
 	const struct ondisk_format *format = &plan->format;

@@ -43,14 +43,14 @@ void quota_usage_free(struct quota_usage *usage)
 		usage_by_id_free(&usage->types[type]);
 }
 
-/* An inode's counts of its contents. */
+/* A file's contents as its inode counts them. */
 struct stored_file {
 	uint64_t size_bytes;
-	uint64_t clusters;      /* with those of the map */
+	uint64_t clusters;      /* with the map's clusters */
 	struct extent_map *map; /* owned */
 };
 
-/* Writes size_bytes into blocks that are taken for them, and fills in the rest; map also after an error. */
+/* Takes blocks for size_bytes, writes the bytes and fills in the rest of *file; the map also after an error. */
 static errcode_t write_contents(const struct plan *plan, const struct filesystem *filesystem, struct sink *sink,
                                 const void *bytes, struct stored_file *file)
 {
@@ -78,7 +78,7 @@ static errcode_t write_contents(const struct plan *plan, const struct filesystem
 	return error;
 }
 
-/* The inode that mke2fs made gets another size and map. */
+/* Gives the inode that mke2fs made another size and map. */
 static errcode_t rewrite_inode(const struct plan *plan, const struct filesystem *filesystem, struct sink *sink,
                                uint32_t ino, const struct stored_file *file)
 {

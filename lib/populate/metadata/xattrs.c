@@ -9,7 +9,7 @@
 
 #include "support/vector.h"
 
-/* A million different values, which is a lot of 4 KiB each at least, are 16 to a bucket. */
+/* With a million different values, which have at least 4 KiB each, a bucket has 16. */
 #define BUCKETS 65536u
 #define NONE UINT32_MAX
 
@@ -42,7 +42,10 @@ static uint32_t find_value(const struct plan *plan, const struct xattr_value *wa
 	return number;
 }
 
-/* Finds an equal one, or adds it. *number: in plan->xattrs.values, in the order of the first calls. */
+/*
+ * Finds an equal value, or adds the value. *number is its index in plan->xattrs.values, in the order of the first
+ * calls.
+ */
 static errcode_t add_value(struct plan *plan, const struct xattr *xattr, uint32_t *number)
 {
 	struct xattr_value value = { 0 };
@@ -71,7 +74,7 @@ static errcode_t add_value(struct plan *plan, const struct xattr *xattr, uint32_
 	return 0;
 }
 
-/* Clusters that all values take. */
+/* Returns how many clusters all values take. */
 static uint64_t values_clusters(const struct plan *plan)
 {
 	uint64_t clusters = 0;
@@ -80,7 +83,7 @@ static uint64_t values_clusters(const struct plan *plan)
 		struct file_extent extent = { .count = value_blocks(plan, &plan->xattrs.values[number]),
 			                      .physical = 1 };
 
-		/* At most 64 blocks: they do not come in more pieces than an inode holds. */
+		/* A value has at most 64 blocks, so it never has more extents than an inode holds. */
 		clusters += plan_clusters(plan, extent.count) + file_map_blocks(&plan->format, &extent, 1);
 	}
 	return clusters;
@@ -103,7 +106,7 @@ static errcode_t place_value(const struct plan *plan, struct xattr_value *value,
 			return error;
 		uint32_t blocks = taken.count < left ? (uint32_t)taken.count : left;
 
-		/* One extent for each that was taken, even where they touch. */
+		/* Each run that was taken is one extent, even if runs touch. */
 		extents[list.count] =
 			(struct file_extent){ .logical = logical, .count = blocks, .physical = taken.start };
 		logical += blocks;
@@ -118,15 +121,15 @@ static errcode_t place_value(const struct plan *plan, struct xattr_value *value,
 }
 
 /*
- * A set in the form of lib/ondisk, made where it is needed: three million sets are at hand as the tree has them. The
- * numbers of values' inodes are valid once they have any.
+ * A set in the form of lib/ondisk. It is made when it is needed: even three million sets stay in memory only in the
+ * tree's form. The numbers of values' inodes are valid once the values have inodes.
  */
 struct set_list {
 	struct xattr list[XATTR_MAX_COUNT];
 	uint32_t count;
 };
 
-/* E2BIG: more than a file can have. */
+/* E2BIG: a file cannot have so many. */
 static errcode_t list_set(const struct plan *plan, uint32_t set, struct set_list *ret)
 {
 	const struct tree_xattr_set *source = &plan->source->tree->xattr_sets[set];
@@ -151,7 +154,7 @@ static errcode_t list_set(const struct plan *plan, uint32_t set, struct set_list
 	return 0;
 }
 
-/* Lists those whose values have inodes of their own. */
+/* Lists the values that have inodes of their own. */
 static errcode_t list_values(struct plan *plan, uint32_t set, const struct set_list *source)
 {
 	struct xattr_store *store = &plan->xattrs.stores[set];
@@ -168,7 +171,7 @@ static errcode_t list_values(struct plan *plan, uint32_t set, const struct set_l
 	return error;
 }
 
-/* Room for content depends on what stands before it, so that has to be written once. */
+/* The room for content depends on the xattrs before it, so these have to be encoded once. */
 static errcode_t find_inline_room(const struct plan *plan, const struct set_list *source, struct xattr_store *store)
 {
 	store->inline_room_bytes = inline_data_room(&plan->format, NULL);
@@ -224,7 +227,10 @@ uint64_t xattrs_clusters(const struct plan *plan)
 	return clusters + values_clusters(plan);
 }
 
-/* A value is referred to by each inode that has such an entry, and by each block, however many inodes share that. */
+/*
+ * Each inode that has such an entry counts as a reference to the value. So does each block, however many inodes share
+ * it.
+ */
 static void count_references(struct plan *plan)
 {
 	for (uint32_t set = 0; set < plan->source->tree->xattr_set_count; set++) {
@@ -239,7 +245,7 @@ static void count_references(struct plan *plan)
 	}
 }
 
-/* mke2fs's lost+found is no node, but may have a label, and shares that as nodes do. */
+/* mke2fs's lost+found is not a node, but may have a label, which it shares as nodes do. */
 static errcode_t lay_out_lost_found(struct plan *plan, struct problem *problem)
 {
 	uint32_t set = plan->source->lost_found_set;
@@ -302,7 +308,7 @@ uint64_t xattrs_value_clusters(const struct plan *plan, uint32_t set)
 	return clusters;
 }
 
-/* Once for all inodes that share the set, now that the numbers of values' inodes are known. */
+/* Encodes a set once for all inodes that share it. The numbers of values' inodes are known by now. */
 static errcode_t encode_shared(const struct plan *plan, uint32_t set)
 {
 	struct xattr_store *store = &plan->xattrs.stores[set];
@@ -330,7 +336,7 @@ errcode_t xattrs_place(struct plan *plan, const struct filesystem *filesystem, c
 	uint32_t lost_found = plan->source->lost_found_set;
 	errcode_t error = 0;
 
-	/* A block may not count users that there are not: some of mke2fs's options leave lost+found out. */
+	/* A block must not count users that do not exist: some of mke2fs's options leave lost+found out. */
 	if (lost_found != TREE_NO_XATTRS && !plan->lost_found)
 		plan->xattrs.stores[lost_found].users--;
 	for (uint32_t set = 1; !error && set < plan->source->tree->xattr_set_count; set++)
@@ -400,7 +406,9 @@ errcode_t xattr_value_encode_inode(const struct plan *plan, struct sink *sink, u
 		.links = 1,
 		.size_bytes = value->value_bytes,
 		.flags = EXT4_EA_INODE_FL | (plan->format.extents ? EXT4_EXTENTS_FL : 0),
-		/* Such an inode has no times: they hold its hash, and how many name it, whose upper half is in ctime.
+		/*
+		 * Such an inode has no times: the fields hold its hash and its reference count, whose upper half is in
+		 * ctime.
 		 */
 		.atime.seconds = (int32_t)value->hash,
 		.version = value->references,

@@ -26,7 +26,7 @@ enum chunk_type { CHUNK_RAW = 0xcac1, CHUNK_FILL = 0xcac2, CHUNK_ANY = 0xcac3 };
 struct chunk_header {
 	uint16_t type, reserved;
 	uint32_t blocks;
-	uint32_t bytes; /* in the file, this header included */
+	uint32_t bytes; /* in the file, with this header */
 };
 
 _Static_assert(sizeof(struct chunk_header) == 12, "as in the file");
@@ -37,7 +37,7 @@ struct conversion {
 	uint64_t written_bytes;
 	uint32_t chunks;
 	uint8_t *buffer;
-	/* What has not been written yet, because more may follow: blocks that are filled or do not matter. */
+	/* The chunk that has not been written yet, because it may grow: blocks that are filled or do not matter. */
 	enum chunk_type pending_type;
 	uint64_t pending_blocks;
 	uint32_t pending_word;
@@ -73,7 +73,7 @@ static errcode_t put_pending(struct conversion *conversion)
 	conversion->pending_blocks = 0;
 	if (!blocks)
 		return 0;
-	/* The word as it is in the blocks, whatever the host's byte order. */
+	/* The word is stored as it is in the blocks, whatever the host's byte order. */
 	return put_chunk(conversion, conversion->pending_type, blocks, &conversion->pending_word,
 	                 is_filled ? sizeof(conversion->pending_word) : 0);
 }
@@ -98,17 +98,17 @@ static errcode_t put_raw(struct conversion *conversion, const uint8_t *bytes, ui
 	                          put_chunk(conversion, CHUNK_RAW, blocks, bytes, blocks * conversion->block_bytes);
 }
 
-/* Is it one word over and over? */
+/* True if the block is one word over and over. */
 static bool is_filled(const struct conversion *conversion, const uint8_t *block, uint32_t *word)
 {
 	memcpy(word, block, sizeof(*word));
 	return memcmp(block, block + sizeof(*word), conversion->block_bytes - sizeof(*word)) == 0;
 }
 
-/* Allocated blocks that are in the buffer. */
+/* Writes the allocated blocks that are in the buffer. */
 static errcode_t put_blocks(struct conversion *conversion, uint32_t blocks)
 {
-	uint32_t raw = 0; /* blocks before this one that are to be written as they are */
+	uint32_t raw = 0; /* number of blocks before this one that are to be written as they are */
 	errcode_t error = 0;
 
 	for (uint32_t block = 0; !error && block < blocks; block++) {
@@ -146,7 +146,7 @@ static errcode_t put_allocated(struct conversion *conversion, uint64_t block, ui
 	return error;
 }
 
-/* Where the allocation changes after block: the first block that is in use, or is not. */
+/* Returns where the allocation changes after block: the first block that is in use, or that is not. */
 static uint64_t change_after(ext2_filsys fs, uint64_t block, uint64_t end, bool in_use)
 {
 	blk64_t found = end;
@@ -171,7 +171,10 @@ static errcode_t write_chunks(ext2_filsys fs, struct conversion *conversion)
 
 	if (end > UINT32_MAX)
 		return EFBIG;
-	/* The header is written when the chunks are counted. What is before the first block is the boot loader's. */
+	/*
+	 * The header is written when all chunks have been counted. The blocks before the first one belong to the boot
+	 * loader.
+	 */
 	conversion->written_bytes = sizeof(header);
 	errcode_t error = put_allocated(conversion, 0, first);
 
@@ -179,7 +182,7 @@ static errcode_t write_chunks(ext2_filsys fs, struct conversion *conversion)
 		bool in_use = ext2fs_test_block_bitmap2(fs->block_map, block);
 
 		next = change_after(fs, block, end, in_use);
-		/* A bit is for a whole cluster. */
+		/* A bit stands for a whole cluster. */
 		if (next < end)
 			next = next / cluster * cluster;
 		if (next <= block)

@@ -11,7 +11,7 @@
 #include "support/io/same_file.h"
 #include "support/io/whole_io.h"
 
-/* veritysetup's, and the largest data blocks that all of Linux's machines have pages for. */
+/* veritysetup's data block size, which is also the largest for which all of Linux's machines have pages. */
 #define USUAL_BLOCK_BYTES 4096u
 
 static const struct {
@@ -51,7 +51,7 @@ static char *directory_of(const char *path)
 	return slash ? strndup(path, (size_t)(slash + 1 - path)) : strdup(".");
 }
 
-/* Would they be one file, whether it is there yet or not? */
+/* True if both paths lead to one file, or would if it existed. */
 static bool are_same(const char *one, const char *other)
 {
 	const char *slash = strrchr(one, '/'), *other_slash = strrchr(other, '/');
@@ -71,7 +71,7 @@ static errcode_t refuse_same(const char *path, const char *other, const char *re
 	return are_same(path, other) ? problem_set_reason(problem, EINVAL, path, "cannot create", "%s", reason) : 0;
 }
 
-/* Where the hashes of so many bytes end, if they follow them. */
+/* Returns where the hashes end if they follow this many bytes of data. */
 static errcode_t appended_end(const struct populate_options *options, uint64_t data_bytes, uint64_t *end)
 {
 	const uint32_t given = options->dm_verity.data_block_bytes, hash_bytes = hash_block_bytes(options);
@@ -87,7 +87,7 @@ static errcode_t appended_end(const struct populate_options *options, uint64_t d
 	return error;
 }
 
-/* A filesystem that is to fill what is there leaves room for its hashes. */
+/* A filesystem that fills an existing file or device leaves room for its hashes. */
 static errcode_t leave_room(struct dm_verity *verity, const struct populate_options *options, struct output *image)
 {
 	uint64_t end;
@@ -139,7 +139,7 @@ static const char *target_path(const struct workplace *work)
 
 /* --- The layout --------------------------------------------------------------------------------------------------- */
 
-/* -U may also say how mke2fs is to find one; then ours is as good. */
+/* -U may also tell mke2fs how to choose a UUID; then ours is as good. */
 static struct tree_identity derive_identity(const struct populate_options *options, const struct identity *identity)
 {
 	char text[IDENTITY_TEXT_BYTES];
@@ -240,7 +240,7 @@ errcode_t dm_verity_lay_out(struct dm_verity *verity, const struct identity *ide
 
 /* --- Writing ------------------------------------------------------------------------------------------------------ */
 
-/* The file becomes as long as it will be: then no part that has not been written is beyond its end. */
+/* Gives the file its final length, so that no unwritten part lies beyond its end. */
 static errcode_t prepare_file(const struct dm_verity *verity, int descriptor, bool is_ours)
 {
 	const uint64_t end = verity->tree.hashes.offset_bytes + hash_tree_bytes(&verity->tree.tree);
@@ -249,7 +249,7 @@ static errcode_t prepare_file(const struct dm_verity *verity, int descriptor, bo
 
 	if (fstat(descriptor, &status) < 0)
 		return errno;
-	/* What there is has no superblock until it is whole. */
+	/* A device must have no superblock until the tree is complete. */
 	if (!S_ISREG(status.st_mode))
 		return is_ours ? whole_write(descriptor, zeros, sizeof(zeros), 0) : 0;
 	if (is_ours ? (uint64_t)status.st_size == end : (uint64_t)status.st_size >= end)
@@ -317,11 +317,14 @@ static errcode_t write_root_hash(void *context, FILE *stream)
 {
 	const struct dm_verity *verity = context;
 
-	/* Without an end of line, as veritysetup writes it. */
+	/* There is no newline at the end: veritysetup writes none. */
 	return fprintf(stream, "%s", verity->root_digits) < 0 ? EIO : 0;
 }
 
-/* Each step of all files before the next one, and the image last: where it is, the others are. */
+/*
+ * Carries out each step for all files before the next step. The image comes last: once it has its name, so do the
+ * others.
+ */
 static errcode_t finish_all(struct output *const *outputs, size_t count, struct problem *problem)
 {
 	errcode_t (*const steps[])(struct output *, struct problem *) = { output_settle, output_link, output_name };

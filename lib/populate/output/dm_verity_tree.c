@@ -6,21 +6,21 @@
 
 #include "support/io/whole_io.h"
 
-/* A task hashes as much, or what fills one hash block. */
+/* A task hashes this many bytes, or as many as fill one hash block. */
 #define TASK_BYTES (8u << 20)
-/* As much is read at once, for the processor's own cache. */
+/* This many bytes are read at once, to stay in the processor's own cache. */
 #define READ_BYTES (256u << 10)
 
-/* One level: blocks of the filesystem or of the level below it become hashes. An item is such a block, or its hash. */
+/* One level: blocks of the filesystem, or of the level below, become hashes. An item is such a block, or its hash. */
 struct pass {
 	const struct hash_tree *tree;
 	struct file_part source, target;
-	uint64_t items, items_each; /* of a task, whole hash blocks of them but for the last one */
+	uint64_t items, items_each; /* of a task, whole hash blocks of them but in the last task */
 	bool has_holes;
 	const struct leaf_hashes *leaves; /* NULL: none is known */
-	struct progress *progress;        /* NULL: nothing is added to it */
+	struct progress *progress;        /* NULL: the pass adds nothing to it */
 	struct pass_buffers {
-		uint8_t *data, *hashes; /* made when the worker first needs them */
+		uint8_t *data, *hashes; /* allocated when the worker first needs them */
 	} * buffers;
 };
 
@@ -47,7 +47,7 @@ static errcode_t need_buffers(const struct pass *pass, struct pass_buffers *own)
 	return own->data && own->hashes ? 0 : ENOMEM;
 }
 
-/* A block that equals the one before it has its hash, too: in a tree over a large hole all do. */
+/* A block that equals the previous block gets the same hash: in a tree over a large hole all blocks do. */
 static void hash_items(const struct hash_tree *tree, const uint8_t *bytes, size_t items, uint8_t *hashes)
 {
 	const size_t block_bytes = (size_t)1 << tree->data_block_bits, slot_bytes = (size_t)1 << tree->slot_bits;
@@ -60,7 +60,7 @@ static void hash_items(const struct hash_tree *tree, const uint8_t *bytes, size_
 	}
 }
 
-/* The first item from this one on that is not within a hole, at most end. */
+/* Returns the first item, from this one on, that is not within a hole; at most end. */
 static uint64_t hole_end(const struct pass *pass, uint64_t item, uint64_t end)
 {
 	const unsigned int bits = pass->tree->data_block_bits;
@@ -75,7 +75,7 @@ static uint64_t hole_end(const struct pass *pass, uint64_t item, uint64_t end)
 	return found < end ? found : end;
 }
 
-/* Hashes items that are not known; hashes: of the first one. */
+/* Hashes the items whose hashes are not known. hashes has room from the first item's hash on. */
 static errcode_t make_hashes(const struct pass *pass, const struct pass_buffers *own, uint64_t first, uint64_t end,
                              uint8_t *hashes)
 {
@@ -167,7 +167,7 @@ static errcode_t run_pass(struct pass *pass, struct pool *pool, struct problem *
 	return error;
 }
 
-/* A level, from its beginning on; level 0 is the filesystem. */
+/* Returns a level, from its beginning on; level 0 is the filesystem. */
 static struct file_part part_of(const struct dm_verity_tree *tree, unsigned int level)
 {
 	struct file_part part = level ? tree->hashes : tree->data;

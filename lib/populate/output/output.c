@@ -23,7 +23,7 @@ static mode_t mode_of_new_files(void)
 	return 0666 & ~mask;
 }
 
-/* Zeros after the end of a short file. The caller frees it. */
+/* Reads the beginning; a short file is filled up with zeros. The caller frees it. */
 static errcode_t read_head(const struct output *output, char **ret)
 {
 	*ret = calloc(1, OUTPUT_HEAD_BYTES);
@@ -32,7 +32,7 @@ static errcode_t read_head(const struct output *output, char **ret)
 	return pread(output->descriptor, *ret, OUTPUT_HEAD_BYTES, (off_t)output->offset_bytes) < 0 ? errno : 0;
 }
 
-/* The same device, whatever its name leads to by now. */
+/* Opens the same device, even if its name leads elsewhere by now. */
 static int open_direct(int descriptor)
 {
 	char path[64];
@@ -44,7 +44,7 @@ static int open_direct(int descriptor)
 static errcode_t open_in_place(struct output *output, struct problem *problem)
 {
 	output->work_path = output->path;
-	/* O_EXCL: of a block device, "not mounted and not held by anybody else"; of a file, nothing. */
+	/* On a block device O_EXCL means "not mounted, and not held by another program"; on a file it means nothing. */
 	output->descriptor = open(output->path, O_RDWR | O_CLOEXEC | O_EXCL);
 	if (output->descriptor < 0)
 		return problem_set(problem, errno, output->path, "cannot open");
@@ -81,7 +81,7 @@ static errcode_t open_temporary(struct output *output, struct problem *problem)
 	return error ? problem_set(problem, error, output->path, "cannot create") : 0;
 }
 
-/* rename(2) would put the image in the place of a symlink instead of where it points. */
+/* Resolves a symlink, since rename(2) would replace the link instead of its target. */
 static errcode_t resolve(const char *path, struct output *output, struct problem *problem)
 {
 	struct stat status;
@@ -102,7 +102,7 @@ static errcode_t examine_file(const struct stat *status, struct output *output, 
 	if (access(output->path, W_OK) < 0)
 		return problem_set(problem, errno, output->path, "cannot create");
 	if (output->in_place) {
-		/* mke2fs, too, takes less than a KiB for an empty file. */
+		/* mke2fs, too, treats less than a KiB as an empty file. */
 		if (bytes >= 1024 && bytes - 1024 >= output->offset_bytes)
 			output->existing_bytes = bytes - output->offset_bytes;
 		output->original_bytes = bytes;
@@ -119,7 +119,7 @@ static errcode_t examine(const char *path, struct output *output, struct problem
 {
 	struct stat status;
 
-	/* What a link under /proc/self/fd leads to may have no name: such a file can be written in place. */
+	/* A link under /proc/self/fd may lead to a file without a name, which can be written in place. */
 	if (!output->in_place || stat(path, &status) < 0) {
 		errcode_t error = resolve(path, output, problem);
 
@@ -140,7 +140,7 @@ static errcode_t examine(const char *path, struct output *output, struct problem
 	return examine_file(&status, output, problem);
 }
 
-/* A detached loop device closes its file a little later, and indexers look at new files for a moment. */
+/* A detached loop device closes its file a little later, and indexers open new files for a moment. */
 #define ATTEMPTS 20
 #define PAUSE_NANOSECONDS (20 * 1000 * 1000)
 
@@ -157,7 +157,7 @@ static bool is_mount_point(const char *path)
 	       (status.stx_attributes & STATX_ATTR_MOUNT_ROOT);
 }
 
-/* The error that rename(2) would end with after all the work; 0: none is known. */
+/* Returns the error with which rename(2) would fail after all the work; 0 if none is known. */
 static errcode_t directory_error(const char *path, const struct stat *file)
 {
 	const char *slash = strrchr(path, '/');
@@ -168,20 +168,20 @@ static errcode_t directory_error(const char *path, const struct stat *file)
 		return ENOMEM;
 	if (access(directory, W_OK | X_OK) < 0 || stat(directory, &status) < 0)
 		return errno;
-	/* In a sticky directory such as /tmp only a file's owner can replace it. */
+	/* In a sticky directory such as /tmp only a file's owner can replace the file. */
 	if ((status.st_mode & S_ISVTX) && geteuid() != 0 && status.st_uid != geteuid() && file->st_uid != geteuid())
 		return EPERM;
 	return 0;
 }
 
-/* A write lease is granted, to the file's owner and root only, if no other process has the file open. */
+/* The kernel grants a write lease, only to the file's owner and to root, if no other process has the file open. */
 static bool is_open_elsewhere(const char *path)
 {
 	SCOPE_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (descriptor < 0)
 		return errno == EWOULDBLOCK;
-	/* A process that opens it meanwhile makes the kernel send SIGIO, which ends a program without a handler. */
+	/* If a process opens the file meanwhile, the kernel sends SIGIO, which ends a program without a handler. */
 	if (fcntl(descriptor, F_SETSIG, SIGURG) < 0)
 		return false;
 	if (fcntl(descriptor, F_SETLEASE, F_WRLCK) < 0)
@@ -189,7 +189,7 @@ static bool is_open_elsewhere(const char *path)
 	return fcntl(descriptor, F_SETLEASE, F_UNLCK) < 0;
 }
 
-/* NULL: no process is known to use it. */
+/* Returns NULL if no process is known to use the file. */
 static const char *current_use(const char *path, const struct stat *file)
 {
 	if (loop_device_has_open(file))
@@ -197,7 +197,7 @@ static const char *current_use(const char *path, const struct stat *file)
 	return is_open_elsewhere(path) ? "it is open elsewhere" : NULL;
 }
 
-/* Whether the new file may take the place of the one that is there, if there is one. */
+/* Checks that the new file may replace the existing one, if there is one. */
 static errcode_t check_replacing(const struct output *output, struct problem *problem)
 {
 	static const struct timespec pause = { .tv_nsec = PAUSE_NANOSECONDS };
@@ -280,8 +280,9 @@ errcode_t output_hide_superblock(struct output *output, struct problem *problem)
 }
 
 /*
- * mke2fs refuses what is mounted, and other programs may be using that: nothing is written to what it left alone. The
- * first that it writes are zeros where superblocks are.
+ * True if mke2fs has overwritten the output. It refuses a mounted filesystem, which other programs may be using:
+ * nothing may be written to an output that mke2fs left alone. The first bytes that it writes are zeros in the places of
+ * superblocks.
  */
 static bool is_overwritten(const struct output *output)
 {
@@ -325,7 +326,7 @@ errcode_t output_settle(struct output *output, struct problem *problem)
 
 	if (error)
 		return error;
-	/* An image that took another's place keeps its owner where we may give files away. */
+	/* An image that replaced another one keeps that file's owner if we may give files away. */
 	if (output->existed && geteuid() == 0 && fchown(output->descriptor, output->uid, output->gid) < 0)
 		return problem_set(problem, errno, output->path, "cannot set its owner");
 	if (fchmod(output->descriptor, output->mode) < 0)
@@ -381,7 +382,7 @@ static errcode_t write_to(const char *place, text_writer write, void *context)
 	return error;
 }
 
-/* A pipe or a terminal has no other file beside it that could take its place. */
+/* True for a pipe or a terminal, beside which there is no file that could replace it. */
 static bool is_stream(const char *path)
 {
 	struct stat status;

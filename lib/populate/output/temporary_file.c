@@ -15,19 +15,19 @@
 #include "support/io/same_file.h"
 #include "support/run/interrupt.h"
 
-/* Names are numbered from 0: as many runs can make the same file at once. */
+/* Names are numbered from 0: this many runs can make the same file at once. */
 #define MOST_NAMES 1000
-/* So many names are looked at for what is left, in any case. */
+/* At least this many names are checked for files that earlier runs left. */
 #define LEAST_NAMES 4
 
-/* "DIRECTORY/.NAME.e2new-NUMBER"; NULL: no memory. The caller frees it. */
+/* Returns "DIRECTORY/.NAME.e2new-NUMBER"; NULL: no memory. The caller frees it. */
 static char *name_of(const char *final_path, unsigned int number)
 {
 	const char *slash = strrchr(final_path, '/');
 	int directory_bytes = slash ? (int)(slash + 1 - final_path) : 0;
 	char *path;
 
-	/* Not the whole name: with it, one of 255 bytes would have no room for the rest. */
+	/* The name is cut: a name of 255 bytes would leave no room for the rest. */
 	if (asprintf(&path, "%.*s.%.200s.e2new-%u", directory_bytes, final_path, final_path + directory_bytes, number) <
 	    0)
 		return NULL;
@@ -37,8 +37,8 @@ static char *name_of(const char *final_path, unsigned int number)
 #define ZFS_SUPER_MAGIC 0x2fc12fc1
 
 /*
- * Elsewhere (NFS, Lustre, what a virtual machine shares with its host, overlays of these) another host may have the
- * file open, and its lock need not be known here.
+ * True if all locks on the file are known here. On other filesystems (NFS, Lustre, folders that virtual machines share
+ * with their hosts, overlays of these) another host may have the file open, and its lock may be unknown here.
  */
 static bool has_only_our_locks(int descriptor)
 {
@@ -54,7 +54,7 @@ static bool has_only_our_locks(int descriptor)
 	return false;
 }
 
-/* Whether the name leads to that very file. */
+/* True if the name leads to that very file. */
 static bool is_named(const char *path, int descriptor)
 {
 	struct stat named, open_file;
@@ -64,8 +64,8 @@ static bool is_named(const char *path, int descriptor)
 }
 
 /*
- * Removes what an earlier run has left; false: there is nothing, or a run has it. Only a run with the lock takes the
- * name from a file: the one that makes it, or one that removes it.
+ * Removes the file that an earlier run has left. Returns false if there is none, or if a run holds it. Only a run with
+ * the lock takes the name from a file: the run that makes the file, or one that removes it.
  */
 static bool remove_left_over(const char *path)
 {
@@ -77,11 +77,14 @@ static bool remove_left_over(const char *path)
 	       is_named(path, descriptor) && unlink(path) == 0;
 }
 
-/* Locks a file that we have just made; false: another run took it for what is left, and removes it. */
+/*
+ * Locks a file that this run has just made. Returns false if another run takes it for one that was left, and removes
+ * it.
+ */
 static bool lock_own(const char *path, int descriptor)
 {
 	if (flock(descriptor, LOCK_EX | LOCK_NB) < 0)
-		/* Where there are no locks, no other run gets one. */
+		/* On a filesystem without locks no other run gets one. */
 		return errno != EWOULDBLOCK;
 	return is_named(path, descriptor);
 }
@@ -139,7 +142,7 @@ static errcode_t remove_all_left_over(const char *final_path)
 	return 0;
 }
 
-/* The error is not shown: whatever it is, the file may still have a name from the start. */
+/* The error is not reported: whatever it is, a file that has a name from the start may still work. */
 static errcode_t make_unnamed(const char *final_path, struct temporary_file *file)
 {
 	const char *slash = strrchr(final_path, '/');
@@ -147,7 +150,7 @@ static errcode_t make_unnamed(const char *final_path, struct temporary_file *fil
 
 	if (!directory)
 		return ENOMEM;
-	/* Children inherit it, so one path serves all. */
+	/* Children inherit the descriptor, so one path serves all. */
 	file->descriptor = open(directory, O_RDWR | O_TMPFILE, 0600);
 	if (file->descriptor < 0)
 		return errno;

@@ -23,7 +23,7 @@ void base_image_close(struct base_image *base)
 	free(base);
 }
 
-/* A directory whose names are being looked up in the tree. */
+/* A directory whose entries are being looked up in the tree. */
 struct matching {
 	struct base_image *base;
 	const struct tree *tree;
@@ -40,7 +40,7 @@ static void match_entry(void *context, const struct directory_entry *entry)
 		matching->base->inodes[child] = entry->ino;
 }
 
-/* *is_like: whether the inode is of the node's type. One that cannot be read is not. ENOMEM. */
+/* Sets *is_like if the inode has the node's type. An inode that cannot be read has not. ENOMEM. */
 static errcode_t read_inode(const struct base_image *base, const struct tree_node *node, uint32_t ino,
                             struct volume_inode *inode, bool *is_like)
 {
@@ -50,7 +50,7 @@ static errcode_t read_inode(const struct base_image *base, const struct tree_nod
 	return error == ENOMEM ? error : 0;
 }
 
-/* Fills in inodes. What cannot be read there was not there. ENOMEM, EINTR. */
+/* Fills in inodes. Inodes that cannot be read count as missing. ENOMEM, EINTR. */
 static errcode_t match(struct base_image *base, const struct tree *tree)
 {
 	struct matching matching = { .base = base, .tree = tree };
@@ -67,7 +67,7 @@ static errcode_t match(struct base_image *base, const struct tree *tree)
 
 		if (node % 1024 == 0 && interrupt_pending())
 			return EINTR;
-		/* Parents come first, so the entry has been met. */
+		/* Parents come first, so the walk has met the node's entry by now. */
 		if (!base->inodes[node])
 			continue;
 		errcode_t error = read_inode(base, &tree->nodes[node], base->inodes[node], &inode, &is_like);
@@ -83,7 +83,7 @@ static errcode_t match(struct base_image *base, const struct tree *tree)
 	return 0;
 }
 
-/* Checksums are looked at: what is wrong was not there. */
+/* The walker checks checksums: a damaged block counts as missing. */
 static errcode_t open_reader(struct base_image *base)
 {
 	errcode_t error = directory_walker_open(&base->volume, (struct damage_listener){ 0 }, &base->map_blocks_read,
@@ -150,7 +150,7 @@ static bool add_record(void *context, const struct map_record *record)
 	return !collecting->error;
 }
 
-/* Where the node's blocks were: written ones only, as far as they can be read. */
+/* Returns where the node's blocks were: only written ones, and only those that can be read. */
 static errcode_t read_extents(const struct plan *plan, uint32_t node, struct extent_list *list)
 {
 	struct base_image *base = plan->source->base;
@@ -175,10 +175,10 @@ struct keeping {
 	struct plan *plan;
 	const struct filesystem *filesystem;
 	struct extent_list earlier; /* of the node */
-	struct extent_list kept;    /* of these, what could be had */
+	struct extent_list kept;    /* the earlier blocks that could be taken again */
 };
 
-/* Asks for blocks of a run where they were, up to the first that are not to be had. */
+/* Asks for blocks of a run at their earlier place, up to the first that cannot be had. */
 static errcode_t keep_piece(struct keeping *keeping, uint32_t logical, uint32_t count, uint64_t physical)
 {
 	struct plan *plan = keeping->plan;
@@ -193,7 +193,7 @@ static errcode_t keep_piece(struct keeping *keeping, uint32_t logical, uint32_t 
 		};
 		struct ext2mb_extent extent;
 
-		/* Taken, metadata now, or past the end. */
+		/* The blocks are taken, or are metadata now, or lie past the end. */
 		if (ext2mb_alloc(keeping->filesystem->workers[0], &request, &extent))
 			return 0;
 		uint32_t taken = extent.count < count ? (uint32_t)extent.count : count;
@@ -208,7 +208,7 @@ static errcode_t keep_piece(struct keeping *keeping, uint32_t logical, uint32_t 
 	return 0;
 }
 
-/* Keeps what the earlier extents have of one run of the node's blocks. *next: the first that may reach into it. */
+/* Keeps the earlier blocks of one run of the node. *next is the first earlier extent that may reach into the run. */
 static errcode_t keep_run(struct keeping *keeping, size_t *next, uint32_t logical, uint32_t blocks)
 {
 	const struct extent_list *earlier = &keeping->earlier;
@@ -225,7 +225,7 @@ static errcode_t keep_run(struct keeping *keeping, size_t *next, uint32_t logica
 		uint32_t last = (uint32_t)(extent_end < end ? extent_end : end);
 		uint64_t physical = extent->physical + (first - extent->logical);
 
-		/* Clusters are kept whole: a piece begins with one, and ends with one or with the run. */
+		/* Clusters are kept whole: a piece begins with a cluster, and ends with a cluster or with the run. */
 		if (!(first & mask) && !(physical & mask) && (!(last & mask) || last == end))
 			error = keep_piece(keeping, first, last - first, physical);
 		if (extent_end > end)

@@ -9,7 +9,7 @@
 #include "populate/plan/space_estimate.h"
 #include "support/run/interrupt.h"
 
-/* Turns the list into the node's placement, taking blocks for its map. */
+/* Turns the list into the node's placement, and takes blocks for its map. */
 static errcode_t set_placement(const struct plan *plan, struct pack_range *range, const struct extent_list *list,
                                struct placement *placement)
 {
@@ -24,8 +24,10 @@ static errcode_t set_placement(const struct plan *plan, struct pack_range *range
 	return placement->map ? plan_alloc_clusters(plan, range, placement->map->map_blocks, map_blocks) : ENOMEM;
 }
 
-/* A run of the node's blocks: what is kept of an earlier image's stays, the rest is taken. *next: the first kept
- * extent that is not used yet; each lies within one run. */
+/*
+ * Covers a run of the node's blocks: those kept of an earlier image stay, the others are taken. *next is the first kept
+ * extent that is not used yet; each lies within one run.
+ */
 static errcode_t cover_run(const struct plan *plan, struct pack_range *range, struct extent_list *list,
                            const struct extent_map *kept, uint32_t *next, uint32_t logical, uint32_t blocks)
 {
@@ -61,7 +63,7 @@ static errcode_t collect_extents(const struct plan *plan, struct pack_range *ran
 	return 0;
 }
 
-/* Gives back the clusters of those extents that do not begin before a logical block. */
+/* Gives back the clusters of those extents that begin at or after logical block `from`. */
 static errcode_t free_extents(const struct plan *plan, struct ext2mb_worker *worker, const struct file_extent *extents,
                               size_t count, uint64_t from)
 {
@@ -76,7 +78,7 @@ static errcode_t free_extents(const struct plan *plan, struct ext2mb_worker *wor
 	return error;
 }
 
-/* Gives back what a node that did not fit has taken. */
+/* Gives back the blocks of a node that did not fit. */
 static errcode_t give_back(const struct plan *plan, struct ext2mb_worker *worker, struct placement *placement,
                            const struct extent_list *list)
 {
@@ -91,7 +93,7 @@ static errcode_t give_back(const struct plan *plan, struct ext2mb_worker *worker
 	return error;
 }
 
-/* A node that did not fit keeps nothing: what its list had not come to is given back as well. */
+/* A node that did not fit keeps nothing: the kept extents that its list had not reached are given back as well. */
 static errcode_t drop_kept(const struct plan *plan, struct ext2mb_worker *worker, uint32_t number,
                            const struct extent_list *list)
 {
@@ -103,7 +105,7 @@ static errcode_t drop_kept(const struct plan *plan, struct ext2mb_worker *worker
 	              0;
 }
 
-/* Passes by so many clusters, of a range that takes nothing. */
+/* Passes by this many clusters, in a range that takes nothing. */
 static errcode_t pass_clusters(const struct plan *plan, struct pack_range *range, uint64_t clusters)
 {
 	errcode_t error = 0;
@@ -137,7 +139,7 @@ static errcode_t place_node(const struct plan *plan, struct pack_range *range, u
 	return error;
 }
 
-/* Goes on in the range as if the node were placed there. */
+/* Moves on in the range as if the node were placed there. */
 static errcode_t pass_node(const struct plan *plan, struct pack_range *range, uint32_t number, struct extent_list *list)
 {
 	list->count = 0;
@@ -147,8 +149,8 @@ static errcode_t pass_node(const struct plan *plan, struct pack_range *range, ui
 }
 
 /*
- * Places the district's nodes that have no place yet: directories and symlinks first, so that a walk over
- * the tree finds them together, then the data of files. *full: a node did not fit. A range that takes nothing is gone
+ * Places those nodes of the district that have no place yet. Directories and symlinks come first, so that a walk over
+ * the tree finds them together; the data of files follow. *full: a node did not fit. A range that takes nothing is gone
  * through in the same way.
  */
 static errcode_t place_district(struct plan *plan, size_t district, struct pack_range *range, bool *full,
@@ -208,7 +210,7 @@ static errcode_t fill_district(void *context, unsigned int worker, size_t number
 	return error ? problem_set(problem, error, NULL, "cannot plan the image") : 0;
 }
 
-/* Clusters that a district needs beside those that it keeps of an earlier image. */
+/* Returns how many clusters a district needs beside those that it keeps of an earlier image. */
 static uint64_t wanted_clusters(const struct plan *plan, uint32_t district)
 {
 	struct node_range nodes = node_part(plan->source->tree, NODES_PER_DISTRICT, district);
@@ -223,7 +225,10 @@ static uint64_t wanted_clusters(const struct plan *plan, uint32_t district)
 	return wanted > reused ? wanted - reused : 0;
 }
 
-/* Walks the free space and gives each district as much of it as it needs, so that no free block is left between two. */
+/*
+ * Walks the free space and gives each district as much of it as it needs, so that no free block is left between two
+ * districts.
+ */
 static errcode_t cut_districts(struct plan *plan, const struct filesystem *filesystem, const struct workplace *work)
 {
 	struct pack_range range = { .mb = filesystem->mb };

@@ -34,7 +34,7 @@ void block_runs_start_counted(struct block_runs *runs, const struct plan *plan, 
 	runs->added_end = place.first_block + place.blocks;
 }
 
-/* Blocks [*start, *end) of a segment, rounded out to clusters and cut at the end of the file. */
+/* Computes a segment's blocks [*start, *end), rounded out to clusters and cut at the end of the file. */
 static void segment_blocks(const struct block_runs *runs, const struct tree_segment *segment, uint64_t *start,
                            uint64_t *end)
 {
@@ -47,7 +47,7 @@ static void segment_blocks(const struct block_runs *runs, const struct tree_segm
 		*end = runs->file_blocks;
 }
 
-/* The next run of data. */
+/* Finds the next run of data. */
 static bool next_data(struct block_runs *runs, uint32_t *logical, uint32_t *blocks)
 {
 	const struct tree_data_map *map = runs->node->data_map;
@@ -81,7 +81,7 @@ bool block_runs_next(struct block_runs *runs, uint32_t *logical, uint32_t *block
 
 	if (!has_added || (is_data && (uint64_t)*logical + *blocks < runs->added_start))
 		return is_data;
-	/* The data reach into its first cluster, or up to it: then both are one run. */
+	/* The data reach into the first cluster of the added blocks, or up to it: then both are one run. */
 	if (!is_data)
 		*logical = (uint32_t)runs->added_start;
 	*blocks = (uint32_t)(runs->added_end - *logical);

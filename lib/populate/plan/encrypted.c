@@ -48,7 +48,7 @@ errcode_t encrypted_find(struct scanned *scanned, const struct workplace *work)
 	errcode_t error = 0;
 
 	scanned->encrypted = (struct scanned_encrypted){ 0 };
-	/* Most trees have none, and need not be gone through. */
+	/* Most trees have no encrypted files, and are not searched. */
 	for (uint32_t node = 1; has_encryption(tree) && !error && node < tree->node_count; node++)
 		if (tree->nodes[node].is_encrypted)
 			error = add_node(scanned, node, work);
@@ -61,7 +61,7 @@ errcode_t encrypted_find(struct scanned *scanned, const struct workplace *work)
 		"it is encrypted, and -O ^encrypt refuses that: leave out this option, or the file (--exclude)");
 }
 
-/* The UUID that the new filesystem gets. */
+/* True if the new filesystem gets this UUID. */
 static bool keeps_uuid(const struct plan *plan, const uint8_t uuid[16])
 {
 	const struct populate_options *options = plan->options;
@@ -71,7 +71,10 @@ static bool keeps_uuid(const struct plan *plan, const uint8_t uuid[16])
 	       !uuid_compare(given, uuid);
 }
 
-/* All files that depend on it are of one filesystem, or of several with one UUID. */
+/*
+ * Refuses files whose encryption depends on a UUID that the new filesystem does not get. So all such files come from
+ * one filesystem, or from several with one UUID.
+ */
 static errcode_t check_uuid(const struct plan *plan, const struct workplace *work)
 {
 	const struct tree *tree = plan->source->tree;

@@ -20,7 +20,7 @@ static errcode_t alloc_number(const struct filesystem *filesystem, bool is_direc
 	return ext2mb_inode_alloc(filesystem->workers[0], &request, ino);
 }
 
-/* The number of a file whose encryption depends on it. */
+/* Gives a file the number that its encryption depends on. */
 static errcode_t require_number(struct plan *plan, const struct filesystem *filesystem, const struct workplace *work,
                                 uint32_t node, ext2_ino_t wanted)
 {
@@ -55,7 +55,7 @@ static errcode_t require_numbers(struct plan *plan, const struct filesystem *fil
 	return error;
 }
 
-/* A node that had a number in the earlier image gets it again, if it is free. */
+/* Gives a node its number in the earlier image again, if that is free. */
 static errcode_t keep_numbers(struct plan *plan, const struct filesystem *filesystem, const struct workplace *work)
 {
 	for (uint32_t node = 1; node < plan->source->tree->node_count; node++) {
@@ -87,7 +87,7 @@ static int compare_numbers(const void *first, const void *second, void *context)
 	return one < other ? -1 : one > other;
 }
 
-/* All others, in tree order. */
+/* Numbers all other nodes, in tree order. */
 static errcode_t number_nodes(struct plan *plan, const struct filesystem *filesystem, const struct workplace *work,
                               ext2_ino_t *goal, uint32_t *count)
 {
@@ -113,7 +113,7 @@ static errcode_t number_nodes(struct plan *plan, const struct filesystem *filesy
 	return 0;
 }
 
-/* Serial: 50 ns an inode, a thousandth of what reading a file costs. */
+/* This is serial: 50 ns an inode, a thousandth of the time for reading a file. */
 errcode_t inode_numbers_assign(struct plan *plan, const struct filesystem *filesystem, const struct workplace *work)
 {
 	ext2_ino_t goal = 0;

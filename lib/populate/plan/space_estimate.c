@@ -14,14 +14,14 @@
 /* mke2fs gives lost+found 16 KiB, so that e2fsck need not allocate when it rescues files. */
 #define LOST_FOUND_BYTES 16384u
 
-/* Into how many extents a file is cut. */
+/* The number of extents into which a file is cut. */
 struct cuts {
 	uint64_t least, most;
 };
 
 /*
- * A run is cut by the length of an extent, and by the metadata of the groups that it crosses, which is less than two
- * cuts for every half group on a fresh filesystem.
+ * A run is cut by the longest extent, and by the metadata of the groups that it crosses. On a fresh filesystem that is
+ * less than two cuts for every half group.
  */
 static void add_cuts(const struct plan *plan, uint32_t blocks, struct cuts *cuts)
 {
@@ -31,7 +31,7 @@ static void add_cuts(const struct plan *plan, uint32_t blocks, struct cuts *cuts
 	cuts->most += 2ull + blocks / FILE_EXTENT_MAX_BLOCKS + by_metadata;
 }
 
-/* Four extents fit the inode: nearly all files have no more. */
+/* Four extents fit in the inode, and nearly all files have no more. */
 static void count_extent_map(const struct plan *plan, const struct cuts *cuts, struct district *need)
 {
 	if (cuts->most <= 4)
@@ -64,7 +64,9 @@ static errcode_t count_indirect(const struct plan *plan, uint32_t number, uint64
 	return error;
 }
 
-/* Does a cluster hold both data and a hole? It would have to be filled with zeros, which are not what they decrypt to.
+/*
+ * True if a cluster holds both data and a hole. Then the hole would be filled with zeros, which are not the ciphertext
+ * of zeros.
  */
 static bool has_torn_clusters(const struct plan *plan, const struct tree_node *node)
 {
@@ -162,8 +164,8 @@ static errcode_t lay_out(const struct plan *plan, struct directory_job *job, str
 			return error;
 	}
 	/*
-	 * The kernel takes a root directory without blocks for damaged, and e2fsck wants lost+found as it is. The
-	 * kernel encrypts nothing that is inline.
+	 * The kernel takes a root directory without blocks for damage, and e2fsck wants lost+found as it is. The kernel
+	 * encrypts nothing that is inline.
 	 */
 	if (job->node != TREE_ROOT && !is_lost_found && !node->is_encrypted) {
 		uint32_t room_bytes = plan->xattrs.stores[node->xattrs].inline_room_bytes;
@@ -193,8 +195,8 @@ static errcode_t count_directory(const struct plan *plan, uint32_t number, struc
 }
 
 /*
- * e2fsck 1.47.0 forgets inline symlinks when it counts what quotas are charged, and the blocks and inodes that their
- * xattrs have elsewhere.
+ * e2fsck 1.47.0 omits inline symlinks when it counts the quotas' charges, and with them the blocks and inodes of their
+ * xattrs.
  */
 static bool symlink_may_be_inline(const struct plan *plan, uint32_t number)
 {
@@ -215,11 +217,11 @@ static errcode_t count_symlink(const struct plan *plan, uint32_t number, uint64_
 	}
 	plan->placements[number].blocks = length_bytes > INODE_FAST_SYMLINK_BYTES;
 	*clusters += plan->placements[number].blocks;
-	/* The target and its end must fit one block. */
+	/* The target and its terminating NUL must fit one block. */
 	return length_bytes < plan->format.block_bytes ? 0 : ENAMETOOLONG;
 }
 
-/* A limit of ext4 that a node is beyond: what is too much, and what would help. */
+/* Reports the limit of ext4 that a node exceeds: what is too much, and what would help. */
 static errcode_t limit_problem(const struct plan *plan, uint32_t number, errcode_t error, struct problem *problem)
 {
 	const struct tree_node *node = plan_node(plan, number);
@@ -263,8 +265,8 @@ static errcode_t limit_problem(const struct plan *plan, uint32_t number, errcode
 }
 
 /*
- * A task for each directory and not for parts of the nodes: neighbouring directories are in one part, and what is in
- * them in others. (The 300 directories of 1000 names each were laid out by one thread then, in 20 ms.)
+ * Each directory is a task. With parts of the nodes as tasks, neighbouring directories are in one part, and their
+ * entries in others. (Then one thread laid out the 300 directories of 1000 names each, in 20 ms.)
  */
 static errcode_t lay_out_directory(void *context, unsigned int worker, size_t directory, struct problem *problem)
 {
@@ -309,7 +311,10 @@ static errcode_t count_district(void *context, unsigned int worker, size_t distr
 	return 0;
 }
 
-/* Directories before each part of the nodes; while they are counted, in the part before. */
+/*
+ * before[n] counts the directories before each part of the nodes. While they are counted, it has those of the previous
+ * part.
+ */
 struct directory_list {
 	struct plan *plan;
 	uint32_t *before;
@@ -337,7 +342,7 @@ static errcode_t fill_directories(void *context, unsigned int worker, size_t tas
 
 	(void)worker;
 	(void)problem;
-	/* Here, and not by calloc(), so that the threads share the first touches of this memory. */
+	/* The memory is cleared here and not by calloc(), so that the threads share its first touches. */
 	memset(&list->plan->placements[nodes.first], 0, (nodes.end - nodes.first) * sizeof(*list->plan->placements));
 	for (uint32_t node = nodes.first; next < list->before[task + 1]; node++)
 		if (S_ISDIR(plan_node(list->plan, node)->mode))
@@ -364,13 +369,13 @@ static errcode_t list_directories(struct plan *plan, struct pool *pool, struct p
 		return ENOMEM;
 	}
 	error = pool_run(pool, tasks, fill_directories, &list, problem);
-	/* What no task has cleared says nothing, and whoever releases the build would go by it. */
+	/* Placements that no task has cleared hold no values, and releasing the build would read them. */
 	if (error)
 		free(TAKE(plan->placements));
 	return error;
 }
 
-/* The hashes of encrypted names, which depend on it, are stored: only the key could compute others. */
+/* The stored hashes of encrypted names depend on case-insensitivity: only the key could compute others. */
 static errcode_t check_encrypted_case(const struct plan *plan, struct problem *problem)
 {
 	const struct tree *tree = plan->source->tree;
@@ -394,8 +399,8 @@ static errcode_t check_encrypted_case(const struct plan *plan, struct problem *p
 }
 
 /*
- * Directories that were case-insensitive in an image are, where the filesystem can have them; those that the options
- * name are, and all below them, as the kernel has subdirectories inherit it.
+ * Directories that were case-insensitive in an image stay so if the filesystem supports it. Directories that the
+ * options name become so, with all directories below them, as in the kernel, where subdirectories inherit it.
  */
 static errcode_t mark_casefolded(struct plan *plan, struct problem *problem)
 {
@@ -417,18 +422,18 @@ static errcode_t mark_casefolded(struct plan *plan, struct problem *problem)
 			                          "the source has no such directory");
 		plan->placements[node].is_casefolded = true;
 	}
-	/* A directory comes before what is in it. */
+	/* A directory comes before its contents. */
 	for (uint32_t node = 0; node < tree->node_count; node++)
 		if (S_ISDIR(tree->nodes[node].mode) && plan->placements[tree->nodes[node].parent].is_casefolded)
 			plan->placements[node].is_casefolded = true;
 	return check_encrypted_case(plan, problem);
 }
 
-/* In ext4's format (vfsv1) blocks have 1 KiB; an owner's entry may need one of each level of the tree. */
+/* In ext4's format (vfsv1) blocks have 1 KiB. An owner's entry may need one block for each level of the tree. */
 #define QUOTA_OWNER_BYTES (5 * 1024)
 #define QUOTA_SLOTS 4096u
 
-/* An upper bound of the users, groups and projects: the slots of a small hash table that are in use. */
+/* Returns an upper bound of the users, groups and projects: the used slots of a small hash table. */
 static uint64_t most_quota_owners(const struct plan *plan)
 {
 	const struct tree *tree = plan->source->tree;
@@ -445,7 +450,7 @@ static uint64_t most_quota_owners(const struct plan *plan)
 			*slot = 1;
 		}
 	}
-	/* Slots of a full table have several owners: then every file may have an owner of its own. */
+	/* In a full table slots have several owners: then every file may have an owner of its own. */
 	return owners > QUOTA_SLOTS / 2 ? 3ull * tree->node_count : owners;
 }
 
@@ -481,7 +486,7 @@ errcode_t space_estimate_count(struct plan *plan, struct pool *pool, const struc
 	if (space->is_counted && memcmp(format, &plan->format, sizeof(*format)) == 0 &&
 	    space->blocks_per_group == blocks_per_group)
 		return 0;
-	/* A count that fails leaves parts of one, which must not be taken for that of this format. */
+	/* A count that fails leaves a partial count, which must not be taken for that of this format. */
 	space->is_counted = false;
 	plan->format = *format;
 	space->blocks_per_group = blocks_per_group;
@@ -491,7 +496,7 @@ errcode_t space_estimate_count(struct plan *plan, struct pool *pool, const struc
 		error = mark_casefolded(plan, problem);
 	if (error)
 		return problem_set(problem, error, NULL, "cannot plan the image");
-	/* First: what stays free beside them in the inodes can hold small contents. */
+	/* Xattrs come first: the room that they leave in the inodes can hold small contents. */
 	error = xattrs_lay_out(plan, problem);
 	if (!error)
 		error = count_districts(plan, pool, problem);

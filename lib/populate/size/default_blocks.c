@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #define SMALL_BLOCK_BYTES 1024u
-/* Enough for an empty filesystem with blocks of either size. */
+/* This size is enough for an empty filesystem with blocks of either size. */
 #define EMPTY_SIZE "2M"
 #define MOST_ARGUMENTS 8
 
-/* Says which block size mke2fs gives that usage type (-T). An empty filesystem without features takes it 2 ms. */
+/* Finds which block size mke2fs gives that usage type (-T). An empty filesystem without features takes it 2 ms. */
 static errcode_t configured_block(const struct sizing *sizing, const char *usage, uint32_t *block_bytes,
                                   struct problem *problem)
 {
@@ -37,7 +37,7 @@ static errcode_t configured_block(const struct sizing *sizing, const char *usage
 	if (!error)
 		error = filesystem_look(run.path, 0, options.image, &room, problem);
 	*block_bytes = error ? 0 : room.format.block_bytes;
-	/* Nothing of it may be left in the file. */
+	/* The file must keep nothing of it. */
 	if (!error && ftruncate(sizing->descriptor, 0) < 0)
 		error = problem_set(problem, errno, options.image, "cannot truncate");
 	return error;

@@ -5,16 +5,16 @@
 
 #include "populate/size/size_trial.h"
 
-/* Enough for an empty filesystem with any features. */
+/* This size is enough for an empty filesystem with any features. */
 #define EMPTY_SIZE "2M"
 
-/* Does the option, with its letter, say which features there are? */
+/* True if the option's letter is one that sets features. */
 static bool says_features(const char *option)
 {
 	return option[0] == '-' && option[1] && strchr("tTO", option[1]);
 }
 
-/* The -E list without what is not for features; NULL: nothing is left. */
+/* Makes the -E list of the options that set features; NULL if nothing is left. */
 static errcode_t feature_extensions(const struct populate_options *options, char **ret)
 {
 	SCOPE_FREE char *types = NULL;
@@ -29,7 +29,7 @@ static errcode_t feature_extensions(const struct populate_options *options, char
 	return asprintf(ret, "quotatype=%s", types) < 0 ? ENOMEM : 0;
 }
 
-/* A filesystem with these features. */
+/* Makes a filesystem with these features, and reads it. */
 static errcode_t look(const struct populate_options *options, char **arguments, const char *extended,
                       struct filesystem_room *room, struct problem *problem)
 {

@@ -13,20 +13,20 @@
 #include "populate/size/size_trial.h"
 #include "support/text/units.h"
 
-/* Four to eight are usual; more are for options with which the room that is left grows in steps. */
+/* Four to eight rounds are usual. Options with which the spare room grows in steps need more. */
 #define MOST_ROUNDS 64
 
-/* The first guess is nearly always enough; where no size is, this ends the search soon. */
+/* The first guess is nearly always large enough. If no size is, this ends the search soon. */
 #define MOST_GROWING 16
 
-/* Sizes in KiB, as mke2fs is told them. */
+/* Sizes are in KiB, the unit that mke2fs gets. */
 struct size_search {
 	struct sizing *sizing;
 	struct problem *problem;
 	uint64_t too_small, enough;     /* bounds of the answer; 0: not known yet */
-	uint64_t enough_journal_blocks; /* of the journal that mke2fs gave that one */
-	bool wants_journal;             /* a large enough filesystem has one */
-	uint64_t kib, last_kib;         /* the size that was judged, and the one before; 0: none was */
+	uint64_t enough_journal_blocks; /* of the journal that mke2fs made for size `enough` */
+	bool wants_journal;             /* a large enough filesystem has a journal */
+	uint64_t kib, last_kib;         /* the size that was judged, and the previous one; 0: none */
 	double spare_kib, last_spare_kib;
 	bool refused; /* mke2fs refused kib */
 };
@@ -54,8 +54,8 @@ static errcode_t too_few_inodes(const struct sizing *sizing, struct problem *pro
 }
 
 /*
- * mke2fs gives small filesystems small blocks, which not every symlink, set of xattrs or sparse file fits. Then the
- * usual ones are asked for.
+ * mke2fs gives small filesystems small blocks, which may be too small for a symlink, a set of xattrs or a sparse file.
+ * Then we ask for the usual block size.
  */
 static bool wants_usual_blocks(const struct sizing *sizing, errcode_t error)
 {
@@ -65,8 +65,8 @@ static bool wants_usual_blocks(const struct sizing *sizing, errcode_t error)
 }
 
 /*
- * Whether search->kib is enough. A size that mke2fs refuses is too small if it has accepted a larger one; so is one for
- * which it leaves out the journal that larger ones have.
+ * Judges whether search->kib is enough. Once mke2fs has accepted a larger size, a size that it refuses is too small. So
+ * is a size for which it leaves out the journal that larger ones have.
  */
 static errcode_t judge(struct size_search *search)
 {
@@ -94,7 +94,7 @@ static errcode_t judge(struct size_search *search)
 		search->too_small = search->kib;
 		return 0;
 	}
-	/* mke2fs leaves out a last group that would hold nothing but its own metadata. */
+	/* mke2fs leaves out a last group that would hold only its own metadata. */
 	uint64_t made_kib = sizing->room.blocks * block_kib(sizing);
 
 	search->enough = made_kib < search->kib ? made_kib : search->kib;
@@ -102,7 +102,7 @@ static errcode_t judge(struct size_search *search)
 	return 0;
 }
 
-/* Bytes of files that are not sparse. */
+/* Returns the bytes of files that are not sparse. */
 static uint64_t content_bytes(const struct tree *tree)
 {
 	uint64_t bytes = 0;
@@ -114,27 +114,27 @@ static uint64_t content_bytes(const struct tree *tree)
 	return bytes;
 }
 
-/* A first size that is surely large enough, to see what this mke2fs makes of one. */
+/* Returns a first size that is surely large enough, to see how this mke2fs formats it. */
 static uint64_t first_guess_kib(const struct sizing *sizing)
 {
 	const struct populate_options *options = sizing->plan->options;
 	const struct tree *tree = sizing->plan->source->tree;
 	uint64_t bytes = content_bytes(tree) + options->free_bytes + options->free_inodes * 256;
 
-	/* A block and an inode each, and half as much again as the journal may get. */
+	/* This counts a block and an inode for each node, and one and a half times the largest journal. */
 	uint64_t kib = (bytes + bytes / 16) / 1024 + 8ull * tree->node_count + 65536;
 
 	return kib / (100 - options->free_percent) * 100;
 }
 
 /*
- * The next size to look at: where a line through the last two says that nothing is left over (what is lost to metadata
- * is nearly linear), but between the bounds. 0: the smallest is found.
+ * Returns the next size to try: the size at which a line through the last two says that nothing is left over, but
+ * between the bounds. (The loss to metadata is nearly linear.) Returns 0 if the smallest size is found.
  */
 static uint64_t next_guess_kib(const struct size_search *search)
 {
 	uint64_t step = cluster_kib(search->sizing);
-	double gain = 1; /* of spare for each KiB more */
+	double gain = 1; /* spare KiB for each KiB more */
 
 	if (search->enough && search->enough - search->too_small <= step)
 		return 0;
@@ -146,7 +146,7 @@ static uint64_t next_guess_kib(const struct size_search *search)
 		gain = 1;
 	double guess = (double)search->kib - search->spare_kib / gain;
 	uint64_t middle = search->too_small + (search->enough - search->too_small) / 2;
-	/* Rounded up; 0 for a guess below that. */
+	/* The guess is rounded up; it is 0 if it is below 1. */
 	uint64_t kib = guess < 1 ? 0 : ((uint64_t)guess + step - 1) / step * step;
 
 	if (!search->enough)
@@ -179,8 +179,8 @@ static errcode_t narrow(struct size_search *search)
 }
 
 /*
- * A filesystem that is a little smaller may get a journal of half or a quarter of the size, and so have room enough
- * after all: where mke2fs's sizes of journals change, what is left over falls although the size grows.
+ * A slightly smaller filesystem may get a journal of half or a quarter of the size, and so have enough room after all:
+ * where mke2fs's journal sizes change, the spare room falls although the size grows.
  */
 static errcode_t try_smaller_journals(struct size_search *search)
 {
@@ -204,7 +204,9 @@ static errcode_t try_smaller_journals(struct size_search *search)
 	return 0;
 }
 
-/* The smallest size that does, with the block size that is chosen; the last filesystem made is that one. */
+/*
+ * Finds the smallest size that is enough, with the block size that is chosen. The last filesystem made has that size.
+ */
 static errcode_t search_smallest(struct sizing *sizing, uint64_t *kib, struct problem *problem)
 {
 	struct size_search search = { .sizing = sizing, .problem = problem, .kib = first_guess_kib(sizing) };
@@ -223,14 +225,14 @@ static errcode_t search_smallest(struct sizing *sizing, uint64_t *kib, struct pr
 	return judge(&search);
 }
 
-/* Whether all this could fit a filesystem that is too small for the blocks that are the default. */
+/* True if everything could fit a filesystem that is too small for the default blocks. */
 static bool may_be_small(const struct plan *plan)
 {
 	return content_bytes(plan->source->tree) + (uint64_t)plan->source->inode_count * EXT2_GOOD_OLD_INODE_SIZE <
 	       DEFAULT_BLOCKS_LEAST_KIB * 1024;
 }
 
-/* The same where the block size depends on the size. */
+/* Finds the smallest size if the block size depends on the size. */
 static errcode_t find_smallest(struct sizing *sizing, uint64_t *kib, struct problem *problem)
 {
 	struct problem attempt = { 0 };
@@ -258,11 +260,11 @@ static errcode_t find_smallest(struct sizing *sizing, uint64_t *kib, struct prob
 	return size_try(sizing, size, problem);
 }
 
-/* The size that was asked for; false: mke2fs alone understands it. */
+/* Returns the size that the user asks for; false if only mke2fs understands it. */
 static bool given_kib(const struct sizing *sizing, const char *size, uint64_t *kib)
 {
 	const struct populate_options *options = sizing->plan->options;
-	/* mke2fs takes blocks where -b says of what size. A size of ours names its unit. */
+	/* Without a unit the number counts blocks if -b is given. A size of ours names its unit. */
 	uint64_t unit = options->block_size_given ? sizing->room.format.block_bytes : 1024;
 	uint64_t bytes;
 	char *rest, decimal[64];
@@ -278,7 +280,10 @@ static bool given_kib(const struct sizing *sizing, const char *size, uint64_t *k
 	return true;
 }
 
-/* Says how large it would have to be. found: the problem with the size itself, which is kept if that is another one. */
+/*
+ * Reports how large the image would have to be. found is the problem with the size itself, which is reported if it is
+ * another one.
+ */
 static errcode_t too_small(struct sizing *sizing, const char *size, struct problem *found)
 {
 	struct problem *problem = sizing->work->problem;
@@ -304,13 +309,13 @@ static errcode_t too_small(struct sizing *sizing, const char *size, struct probl
 	                          least_kib > kib ? least_kib - kib : 0, least_kib);
 }
 
-/* The size that was asked for, or that of what is written in place. */
+/* Tries the size that the user asks for, or that of the file or device to write in place. */
 static errcode_t choose_given(struct sizing *sizing, const char *size)
 {
 	struct problem found = { 0 };
 	errcode_t error = size_try(sizing, size, &found);
 
-	/* mke2fs's own number of inodes may leave too little room where the number needed does not. */
+	/* mke2fs's own number of inodes may leave too little room, while the number needed leaves enough. */
 	if (!error && !size_missing_inodes(sizing) && size_spare_blocks(sizing) < 0 && size_chooses_inodes(sizing)) {
 		sizing->base_inodes = size_exact_inodes(sizing);
 		error = size_try(sizing, size, &found);
@@ -322,7 +327,10 @@ static errcode_t choose_given(struct sizing *sizing, const char *size)
 	return error || size_spare_blocks(sizing) < 0 ? too_small(sizing, size, &found) : 0;
 }
 
-/* As large as the earlier image: then its metadata is where it was. *fits is false: the tree has outgrown that. */
+/*
+ * Tries the size of the earlier image, with which its metadata stay in place. *fits is false if the tree has outgrown
+ * that.
+ */
 static errcode_t try_size_of_base(struct sizing *sizing, char size[32], bool *fits)
 {
 	const struct base_image *base = sizing->plan->source->base;
@@ -352,7 +360,7 @@ static errcode_t choose(struct sizing *sizing, const struct output *output, char
 			sizing->run.block_bytes = DEFAULT_BLOCK_BYTES;
 		/* No number is longer than this. */
 		snprintf(size, 32, "%s", given ? given : "");
-		/* With a block size of ours mke2fs would take the number for one of blocks. */
+		/* If we choose the block size, mke2fs would read the number as one of blocks. */
 		if (!given || (is_known && sizing->run.block_bytes))
 			size_text(kib, size);
 		return choose_given(sizing, size);
@@ -396,7 +404,7 @@ errcode_t size_choose(struct plan *plan, const struct workplace *work, const str
 	sizing.wants_default_blocks = choice->wants_default_blocks;
 	if (!error)
 		error = choose(&sizing, output, choice->size);
-	/* mke2fs refuses them with some other options (-J size=1): then it decides. */
+	/* mke2fs refuses the default blocks with some other options (-J size=1): then it chooses them. */
 	if (error == EINVAL && sizing.wants_default_blocks && sizing.run.block_bytes) {
 		problem_clear(work->problem);
 		sizing.wants_default_blocks = false;

@@ -10,12 +10,17 @@
 #include "populate/plan/space_estimate.h"
 #include "support/run/interrupt.h"
 
-/* Before mke2fs has been asked: ten reserved ones, lost+found, the orphan file. */
+/* The inodes that mke2fs adds, before it has been asked: ten reserved ones, lost+found, the orphan file. */
 #define OWN_INODES 12u
-/* mke2fs makes a multiple of 8, rounds down as well as up, and fails with 8, which its own inodes do not fit. */
+/*
+ * mke2fs makes a multiple of 8 inodes, and rounds down as well as up. It fails with 8, since its own inodes do not fit.
+ */
 #define LEAST_INODES 16u
 
-/* What the kernel keeps for itself on a mounted filesystem with extents, and statfs(2) does not call available. */
+/*
+ * The part that the kernel keeps for itself on a mounted filesystem with extents, and that statfs(2) does not call
+ * available.
+ */
 #define KERNEL_RESERVE_PART 50
 #define KERNEL_RESERVE_CLUSTERS 4096u
 
@@ -30,7 +35,7 @@ static errcode_t format(struct sizing *sizing, const char *size, struct problem 
 	run->size = size;
 	if (interrupt_pending())
 		return EINTR;
-	/* Nothing of the last trial may be left in the file. */
+	/* The file must keep nothing of the last trial. */
 	if (sizing->descriptor >= 0 && ftruncate(sizing->descriptor, (off_t)run->offset_bytes) < 0)
 		return problem_set(problem, errno, plan->options->image, "cannot truncate");
 	errcode_t error = mke2fs_run(run, problem);
@@ -42,7 +47,7 @@ static errcode_t format(struct sizing *sizing, const char *size, struct problem 
 	return space_estimate_count(plan, sizing->work->pool, &room.format, room.blocks_per_group, problem);
 }
 
-/* The tree's inodes, and those that must stay free; the root's exists already. */
+/* Returns the number of the tree's inodes, and of those that must stay free. The root's inode exists already. */
 static uint64_t wanted_inodes(const struct sizing *sizing)
 {
 	return plan_items(sizing->plan) - 1 + sizing->plan->options->free_inodes;
@@ -67,7 +72,9 @@ uint64_t size_exact_inodes(const struct sizing *sizing)
 	return inodes < LEAST_INODES ? LEAST_INODES : inodes;
 }
 
-/* mke2fs chose a number of inodes by itself, or rounded the one asked for to what suits its groups, down as well as up.
+/*
+ * mke2fs has chosen the number of inodes by itself, or has rounded our number to one that suits its groups, down as
+ * well as up.
  */
 errcode_t size_try(struct sizing *sizing, const char *size, struct problem *problem)
 {
@@ -75,7 +82,7 @@ errcode_t size_try(struct sizing *sizing, const char *size, struct problem *prob
 	errcode_t error = format(sizing, size, problem);
 
 	for (uint64_t extra = 0; !error && size_missing_inodes(sizing) && !sizing->plan->options->inodes_fixed;) {
-		/* What mke2fs chose says nothing of how it rounds what is asked for. */
+		/* A number that mke2fs chose by itself does not show how it rounds a number that we ask for. */
 		if (sizing->run.inodes)
 			extra = 2 * extra + size_missing_inodes(sizing);
 		if (extra > UINT32_MAX / 4)
@@ -86,7 +93,7 @@ errcode_t size_try(struct sizing *sizing, const char *size, struct problem *prob
 	return error;
 }
 
-/* --free: blocks that anyone may use, so neither the superuser's nor the kernel's. */
+/* --free counts blocks that any user may take, so neither the superuser's nor the kernel's. */
 static uint64_t free_blocks_wanted(const struct sizing *sizing)
 {
 	const struct populate_options *options = sizing->plan->options;
@@ -147,7 +154,7 @@ errcode_t trial_file_open(struct trial_file *scratch, struct problem *problem)
 	*scratch = (struct trial_file){ .descriptor = memfd_create("e2populate", 0) };
 	if (scratch->descriptor < 0)
 		return open_named(scratch, problem);
-	/* Children inherit it, so one name serves all. */
+	/* Children inherit the descriptor, so one name serves all. */
 	if (asprintf(&scratch->path, "/proc/self/fd/%d", scratch->descriptor) < 0) {
 		scratch->path = NULL;
 		return problem_set(problem, ENOMEM, NULL, "cannot make a temporary file");

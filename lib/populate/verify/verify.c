@@ -20,10 +20,10 @@
 
 #define BUFFER_BYTES (1u << 20)
 
-/* State of each worker. libext2fs reads the image independently of how it was made. */
+/* The state of each worker. libext2fs reads the image independently of how it was made. */
 struct verify_worker {
 	ext2_filsys fs;
-	struct extent_list runs; /* of a file's blocks in the image */
+	struct extent_list runs; /* the runs of a file's blocks in the image */
 	struct content_reader *source;
 	struct protect_worker protect;
 	char *from_image, *from_source; /* BUFFER_BYTES each */
@@ -35,15 +35,15 @@ struct verifying {
 	struct verify_worker *workers;
 };
 
-/* One node being compared. */
+/* The node that is being compared. */
 struct subject {
 	const struct verifying *verifying;
 	struct verify_worker *own;
 	struct problem *problem;
 	uint32_t node;
-	uint32_t found;                   /* names or xattrs that the image has */
-	struct ext2_xattr_handle *xattrs; /* those of the image, while they are compared */
-	errcode_t error;                  /* of what libext2fs's iterations call */
+	uint32_t found;                   /* how many names or xattrs the image has */
+	struct ext2_xattr_handle *xattrs; /* the image's xattrs, while they are compared */
+	errcode_t error;                  /* of the functions that libext2fs's iterations call */
 };
 
 static const struct tree_node *node_of(const struct subject *subject)
@@ -109,7 +109,7 @@ static errcode_t compare_times(const struct subject *subject, const struct ext2_
 static errcode_t compare_device(const struct subject *subject, const struct ext2_inode_large *inode)
 {
 	const struct tree_node *node = node_of(subject);
-	/* The old form, of 16 bits, or the new one, of 32, in the word after it. */
+	/* The device is in the old form, of 16 bits, or in the new one, of 32 bits, in the next word. */
 	dev_t device = inode->i_block[0] ? inode->i_block[0] : inode->i_block[1];
 
 	if (major(device) == node->device.major && minor(device) == node->device.minor)
@@ -143,7 +143,7 @@ static errcode_t compare_inode(const struct subject *subject, const struct ext2_
 	if ((inode->i_flags ^ wanted.flags) & EXT4_VERITY_FL)
 		return differs(subject, "fs-verity %s it",
 		               inode->i_flags & EXT4_VERITY_FL ? "protects" : "does not protect");
-	/* A directory with more links than can be counted has 1. */
+	/* A directory with more links than can be counted has the count 1. */
 	if (inode->i_links_count != (wanted.links > EXT2_LINK_MAX ? 1 : wanted.links))
 		return differs(subject, "it has %u links, not %u", inode->i_links_count, wanted.links);
 	errcode_t error = compare_times(subject, inode, &wanted);
@@ -157,7 +157,7 @@ static errcode_t compare_inode(const struct subject *subject, const struct ext2_
 
 #define NAME_OFFSET 8 /* within an entry */
 
-/* Where an entry stores the hashes of its name, if its directory is encrypted and case-insensitive. */
+/* Returns where an entry stores the hashes of its name, if its directory is encrypted and case-insensitive. */
 static size_t hash_offset(int name_bytes)
 {
 	return ((size_t)name_bytes + NAME_OFFSET + 3) & ~(size_t)3;
@@ -213,11 +213,11 @@ static errcode_t compare_directory(struct subject *subject)
 
 	if (subject->error || error)
 		return unreadable(subject, subject->error ? subject->error : error);
-	/* e2fsck has made sure that no name is there twice. */
+	/* e2fsck has checked that no name is there twice. */
 	return subject->found == wanted ? 0 : differs(subject, "it has %u entries, not %u", subject->found, wanted);
 }
 
-/* Entries that do not name a user or group have no id: the kernel stores -1 for it, libext2fs 0. */
+/* Entries that do not name a user or group have no id: the kernel stores -1 for it, libext2fs stores 0. */
 static bool same_acl(const char *left, const char *right, size_t bytes)
 {
 	const size_t header_bytes = sizeof(struct posix_acl_xattr_header);
@@ -270,7 +270,7 @@ static errcode_t compare_xattr(struct subject *subject, const char *name, const 
 	return differs(subject, "it has an extra attribute %s", name);
 }
 
-/* An iteration shows the bytes on disk; of ACLs, only asking by name gives the form that users see. */
+/* An iteration shows the bytes on disk. For ACLs, only asking by name gives the form that users see. */
 static int visit_xattr(char *name, char *stored, size_t stored_bytes, void *context)
 {
 	struct subject *subject = context;
@@ -336,7 +336,7 @@ static errcode_t compare_symlink(const struct subject *subject)
 {
 	const struct tree_node *node = node_of(subject);
 	const char *target = subject->own->from_image;
-	/* A target fits a block. */
+	/* A target fits in a block. */
 	errcode_t error = read_small(subject, (uint32_t)node->size_bytes);
 
 	if (error)
@@ -347,7 +347,7 @@ static errcode_t compare_symlink(const struct subject *subject)
 	                            differs(subject, "it points to %.*s", (int)node->size_bytes, target);
 }
 
-/* Compares count bytes from offset, which are at `physical` bytes in the image, or zeros where that is 0. */
+/* Compares count bytes from offset. In the image they are at byte `physical`; if that is 0, they are zeros. */
 static errcode_t compare_bytes(const struct subject *subject, uint64_t offset, uint64_t count, uint64_t physical)
 {
 	const struct verify_worker *own = subject->own;
@@ -380,7 +380,7 @@ static errcode_t compare_bytes(const struct subject *subject, uint64_t offset, u
 	return 0;
 }
 
-/* Where the image has a hole, the source's data in it, if any, must be zeros; holes of both are not read. */
+/* Checks that the source has only zeros where the image has a hole; holes of both are not read. */
 static errcode_t compare_hole(const struct subject *subject, uint64_t start, uint64_t end)
 {
 	const struct tree_node *node = node_of(subject);

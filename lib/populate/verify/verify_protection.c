@@ -18,7 +18,10 @@ struct comparison {
 	uint8_t *found, *wanted; /* PIECE_BYTES each */
 };
 
-/* What blocks [block, block + count) of the file should be; all are of the tree, or none is. */
+/*
+ * Makes the bytes that blocks [block, block + count) of the file should have. The blocks are all of the tree, or none
+ * is.
+ */
 static void make_wanted(const struct comparison *comparison, uint64_t block, uint32_t count)
 {
 	const struct protect_worker *own = comparison->own;
@@ -66,7 +69,7 @@ static errcode_t compare_run(const struct comparison *comparison, const struct f
 	return 0;
 }
 
-/* Blocks between data and tree, which only large clusters have, say nothing. */
+/* Blocks between data and tree, which only large clusters have, do not matter. */
 static errcode_t compare_runs(const struct comparison *comparison, const struct extent_list *extents, const char **what)
 {
 	uint64_t start = comparison->place->first_block, blocks = 0;
@@ -84,7 +87,7 @@ static errcode_t compare_runs(const struct comparison *comparison, const struct 
 	return error;
 }
 
-/* Holes of the image have been compared, and are not read again. */
+/* Holes of the image have already been compared, and are not read again. */
 static errcode_t read_data(const struct plan *plan, struct protect_worker *own, struct content_reader *reader,
                            uint32_t node, struct problem *problem)
 {
@@ -111,7 +114,7 @@ static errcode_t hash_again(const struct plan *plan, struct protect_worker *own,
 {
 	uint64_t bytes = plan_node(plan, node)->size_bytes;
 	SCOPE_FREE char *directory = spool_directory(plan->options->image);
-	/* So that the tree of a huge file is not in memory. */
+	/* The tree of a large file goes into a file, so that a huge one does not take memory. */
 	errcode_t error = directory ? protect_begin(plan, own, node, bytes > LARGE_BYTES, directory) : ENOMEM;
 
 	if (!error)
