@@ -16,6 +16,7 @@
 #include "source/sources.h"
 #include "source_limits_option.h"
 #include "support/run/memory.h"
+#include "support/io/same_file.h"
 #include "support/text/units.h"
 #include "verity_options.h"
 
@@ -225,6 +226,12 @@ static void choose_against(struct command *command)
 	against_check(&command->against);
 	if (command->against.old && command->options.size_only)
 		usage_error("--size-only makes no image that --against could compare");
+	const char *const others[] = { command->options.image, command->against.old, command->options.dm_verity.target,
+		                       command->options.dm_verity.root_hash_path };
+
+	for (size_t i = 0; command->against.ranges && i < sizeof(others) / sizeof(*others); i++)
+		if (others[i] && would_be_same_file(command->against.ranges, others[i]))
+			usage_error("--against-ranges: %s is another file of this run", command->against.ranges);
 	command->options.against = command->against.old;
 	command->options.against_chunk_bytes = command->against.chunk_bytes;
 }
@@ -711,7 +718,6 @@ void command_parse(int argument_count, char **arguments, struct command *command
 		command->progress = PROGRESS_NONE;
 	choose_owners(command);
 	choose_labels(command);
-	choose_against(command);
 	choose_reflink(command);
 	const uint64_t usual_bytes = memory_available() / 100 * USUAL_MEMORY_PERCENT;
 
@@ -724,6 +730,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	command->options.image = arguments[next++];
 	if (!*command->options.image)
 		usage_error("IMAGE is \"\"");
+	choose_against(command);
 	if (next < argument_count)
 		command->options.size = arguments[next++];
 	choose_size(command);

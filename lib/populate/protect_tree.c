@@ -83,8 +83,11 @@ static errcode_t find_signature(struct tree *tree, uint32_t node, const char *fo
 	}
 	SCOPE_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
+	/* No file can have a name that is too long, so this one has no signature. */
 	if (descriptor < 0)
-		return errno == ENOENT || errno == ENOTDIR ? 0 : problem_set(problem, errno, path, "cannot open");
+		return errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG ?
+		               0 :
+		               problem_set(problem, errno, path, "cannot open");
 	return read_signature(tree, descriptor, path, verity, problem);
 }
 

@@ -44,31 +44,32 @@ static uint32_t hash_block_bytes(const struct populate_options *options)
 
 /* --- The files ---------------------------------------------------------------------------------------------------- */
 
-static char *directory_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? strndup(path, (size_t)(slash + 1 - path)) : strdup(".");
-}
-
-/* True if both paths lead to one file, or would if it existed. */
-static bool are_same(const char *one, const char *other)
-{
-	const char *slash = strrchr(one, '/'), *other_slash = strrchr(other, '/');
-	struct stat status;
-
-	if (stat(one, &status) == 0)
-		return is_same_file(other, &status);
-	SCOPE_FREE char *directory = directory_of(one), *other_directory = directory_of(other);
-
-	return directory && other_directory && stat(directory, &status) == 0 &&
-	       is_same_file(other_directory, &status) &&
-	       !strcmp(slash ? slash + 1 : one, other_slash ? other_slash + 1 : other);
-}
-
 static errcode_t refuse_same(const char *path, const char *other, const char *reason, struct problem *problem)
 {
-	return are_same(path, other) ? problem_set_reason(problem, EINVAL, path, "cannot create", "%s", reason) : 0;
+	return would_be_same_file(path, other) ?
+	               problem_set_reason(problem, EINVAL, path, "cannot create", "%s", reason) :
+	               0;
+}
+
+/*
+ * Returns the smallest blocks that a filesystem of this size may get. They are not known before mke2fs has made it, and
+ * dm-verity's data blocks are never larger. Without -b mke2fs.conf gives blocks of 1 KiB below 512 MiB, and we ask for
+ * 4 KiB from 8 MiB on (populate/size/default_blocks.h).
+ */
+static uint32_t least_block_bytes(const struct populate_options *options, uint64_t bytes)
+{
+	bool asks = options->own_defaults && !options->usage_given && !options->stable_from;
+	unsigned long given = 0;
+	char *end = NULL;
+
+	if (!options->block_size_given)
+		return bytes < (asks ? UINT64_C(8) : UINT64_C(512)) << 20 ? 1024 : USUAL_BLOCK_BYTES;
+	for (char *const *option = options->mke2fs; *option; option++)
+		if (strncmp(*option, "-b", 2) == 0)
+			given = strtoul(*option + 2, &end, 10);
+	return end && !*end && given >= 1024 && given < USUAL_BLOCK_BYTES ? (uint32_t)given :
+	       end && !*end && given >= USUAL_BLOCK_BYTES                 ? USUAL_BLOCK_BYTES :
+	                                                                    1024;
 }
 
 /* Returns where the hashes end if they follow this many bytes of data. */
@@ -77,7 +78,7 @@ static errcode_t appended_end(const struct populate_options *options, uint64_t d
 	const uint32_t given = options->dm_verity.data_block_bytes, hash_bytes = hash_block_bytes(options);
 	const struct hash_tree_form form = {
 		.hash = algorithms[options->dm_verity.algorithm].hash,
-		.data_block_bits = bits_of(given ? given : USUAL_BLOCK_BYTES),
+		.data_block_bits = bits_of(given ? given : least_block_bytes(options, data_bytes)),
 		.hash_block_bits = bits_of(hash_bytes),
 	};
 	struct hash_tree tree;
@@ -112,6 +113,11 @@ errcode_t dm_verity_examine(struct dm_verity *verity, const struct workplace *wo
 
 	if (!is_wanted(work))
 		return 0;
+	struct stat status;
+
+	if (root_hash && stat(root_hash, &status) == 0 && S_ISBLK(status.st_mode))
+		return problem_set_reason(work->problem, EINVAL, root_hash, "cannot write the root hash",
+		                          "it is a device");
 	if (root_hash)
 		error = refuse_same(root_hash, options->image, "the root hash would take the image's place",
 		                    work->problem);

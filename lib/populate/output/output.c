@@ -377,6 +377,9 @@ static errcode_t write_to(const char *place, text_writer write, void *context)
 		return errno;
 	errcode_t error = write(context, stream);
 
+	/* The last write may succeed after one that failed. */
+	if (!error && ferror(stream))
+		error = EIO;
 	if (fclose(stream) && !error)
 		error = errno;
 	return error;

@@ -74,3 +74,24 @@ bool is_same_storage(const char *path, const char *other)
 		return loop_device_is_backed_by(&here, &there);
 	return there.st_dev == here.st_dev && there.st_ino == here.st_ino;
 }
+
+static char *directory_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? strndup(path, (size_t)(slash + 1 - path)) : strdup(".");
+}
+
+bool would_be_same_file(const char *path, const char *other)
+{
+	const char *slash = strrchr(path, '/'), *other_slash = strrchr(other, '/');
+	struct stat status;
+
+	if (stat(path, &status) == 0)
+		return is_same_file(other, &status);
+	SCOPE_FREE char *directory = directory_of(path), *other_directory = directory_of(other);
+
+	return directory && other_directory && stat(directory, &status) == 0 &&
+	       is_same_file(other_directory, &status) &&
+	       !strcmp(slash ? slash + 1 : path, other_slash ? other_slash + 1 : other);
+}

@@ -16,3 +16,6 @@ bool loop_device_is_backed_by(const struct stat *device, const struct stat *stat
 
 /* Are two names those of the same file or device, or is one that of a loop device of the other? Any thread. */
 bool is_same_storage(const char *path, const char *other);
+
+/* True if both paths lead to one file, or would if it existed. Also false if memory is short. Any thread. */
+bool would_be_same_file(const char *path, const char *other);
