@@ -253,9 +253,13 @@ static errcode_t write_map(struct open_directory *directory, const struct direct
                            struct inode_value *value)
 {
 	struct applying *applying = directory->applying;
-	const struct ondisk_format *format = applying->format;
+	struct ondisk_format form = *applying->format;
+	const struct ondisk_format *format = &form;
 	uint64_t before = extent_clusters(format, directory->extents.extents, directory->extents.count) +
 	                  directory->map_block_count;
+
+	/* A directory of before the feature keeps its indirect map. */
+	form.extents = value->flags & EXT4_EXTENTS_FL;
 	uint64_t count = file_map_blocks(format, state->extents, state->extent_count);
 	SCOPE_FREE uint8_t *blocks = calloc(count + 1, format->block_bytes);
 	errcode_t error = blocks ? vector_reserve(&directory->map_blocks, &directory->map_block_capacity, count,
