@@ -190,19 +190,31 @@ errcode_t names_add(struct applying *applying, uint32_t directory, struct direct
 	return error ? error : directory_editor_add(editor, name, target);
 }
 
-errcode_t names_replace(struct applying *applying, uint32_t directory, struct directory_name name,
+/* What has been compared is what goes: nothing may have changed the directory since. */
+static errcode_t find_expected(struct applying *applying, uint32_t directory, struct directory_name name, uint32_t ino,
+                               struct directory_editor **editor)
+{
+	struct directory_entry entry;
+	errcode_t error = find_editor(applying, directory, editor);
+
+	if (!error)
+		error = directory_editor_find(*editor, name, &entry);
+	return error ? error : entry.ino == ino ? 0 : EUCLEAN;
+}
+
+errcode_t names_replace(struct applying *applying, uint32_t directory, struct directory_name name, uint32_t ino,
                         struct directory_target target)
 {
 	struct directory_editor *editor;
-	errcode_t error = find_editor(applying, directory, &editor);
+	errcode_t error = find_expected(applying, directory, name, ino, &editor);
 
 	return error ? error : directory_editor_replace(editor, name, target);
 }
 
-errcode_t names_remove(struct applying *applying, uint32_t directory, struct directory_name name)
+errcode_t names_remove(struct applying *applying, uint32_t directory, struct directory_name name, uint32_t ino)
 {
 	struct directory_editor *editor;
-	errcode_t error = find_editor(applying, directory, &editor);
+	errcode_t error = find_expected(applying, directory, name, ino, &editor);
 
 	return error ? error : directory_editor_remove(editor, name);
 }
