@@ -309,40 +309,50 @@ static void change_attributes(const struct applying *applying, const struct tree
 		value->project = wanted.project;
 }
 
-/* The inode's data stay in it, beside the new xattrs. */
-static errcode_t keep_inline(const struct applying *applying, const uint8_t *raw, uint8_t *area,
-                             struct inode_value *value)
+/*
+ * The inode's data stay in it, and its new xattrs have a block. It keeps its extra fields, which may be more or fewer
+ * than new inodes get: with other ones there may be too little room.
+ */
+static errcode_t keep_inline(const struct applying *applying, uint32_t ino, const struct inode_decoded *inode,
+                             uint8_t *raw)
 {
 	SCOPE_FREE uint8_t *data = malloc(INODE_ROOT_BYTES + (size_t)applying->format->inode_bytes);
+	SCOPE_FREE uint8_t *area = calloc(1, applying->format->inode_bytes);
+	struct inode_decoded changed = *inode;
+	struct ondisk_format own = *applying->format;
 	struct inode_view view;
 	size_t rest;
 
-	if (!data)
+	if (!data || !area)
 		return ENOMEM;
+	own.extra_isize = inode->extra_isize;
 	inode_view_read(raw, &view);
 	const uint8_t *more = inode_view_inline_rest(applying->format, raw, &rest);
 
-	if (!more || INODE_ROOT_BYTES + rest > inline_data_room(applying->format, area))
-		return more ? ENOSPC : EUCLEAN;
+	if (!more || !own.extra_isize || INODE_ROOT_BYTES + rest > inline_data_room(&own, area))
+		return EUCLEAN;
 	memcpy(data, view.root, INODE_ROOT_BYTES);
 	memcpy(data + INODE_ROOT_BYTES, more, rest);
-	inline_data_encode(applying->format, data, INODE_ROOT_BYTES + (uint32_t)rest, value->root, area);
-	return 0;
+	inline_data_encode(&own, data, INODE_ROOT_BYTES + (uint32_t)rest, changed.value.root, area);
+	return inode_change_area(applying->format, ino, &changed, area, raw);
 }
 
 /* The inode without its xattrs, which have been released. */
-static errcode_t write_changed(struct applying *applying, const struct placed_inode *placed, const uint8_t *raw,
-                               struct inode_value *value)
+static errcode_t write_changed(struct applying *applying, const struct placed_inode *placed, uint8_t *raw,
+                               struct inode_decoded *inode)
 {
 	SCOPE_FREE uint8_t *bytes = calloc(1, applying->format->inode_bytes);
+	struct inode_value *value = &inode->value;
 	errcode_t error = bytes ? write_xattrs(applying, placed) : ENOMEM;
 
-	if (!error && value->flags & EXT4_INLINE_DATA_FL)
-		error = keep_inline(applying, raw, placed->xattr_area, value);
 	value->xattr_block = placed->xattr_block;
 	value->blocks += placed->clusters << applying->format->cluster_bits;
 	if (!error)
 		error = charge(applying, value, 1 + (int64_t)placed->value_count, (int64_t)value->blocks);
+	if (!error && value->flags & EXT4_INLINE_DATA_FL) {
+		error = keep_inline(applying, placed->ino, inode, raw);
+		return error ? error : inode_store_write(applying_access(applying), placed->ino, raw);
+	}
 	if (!error)
 		error = inode_encode(applying->format, placed->ino, value, placed->xattr_area, bytes);
 	return error ? error : inode_store_write(applying_access(applying), placed->ino, bytes);
@@ -365,7 +375,7 @@ static errcode_t change_xattrs(struct applying *applying, const struct placed_in
 		return error;
 	change_attributes(applying, node, &inode.value);
 	note_features(applying, node);
-	return write_changed(applying, placed, raw, &inode.value);
+	return write_changed(applying, placed, raw, &inode);
 }
 
 errcode_t new_inode_change(struct applying *applying, const struct update_action *action,
