@@ -193,6 +193,15 @@ static errcode_t decide_further(const struct deciding *deciding, uint32_t node)
 	return 0;
 }
 
+/* Its encryption context is an xattr, which no source shows. */
+static errcode_t refuse_encrypted(const struct comparison *comparison, uint32_t node)
+{
+	SCOPE_FREE char *path = update_node_path(comparison->plan, node);
+
+	return problem_set_reason(comparison->problem, EOPNOTSUPP, comparison->options->image, "cannot update",
+	                          "%s: the directory is encrypted, and would get other xattrs", path ? path : "?");
+}
+
 static errcode_t decide_directory(struct deciding *deciding, uint32_t number)
 {
 	struct comparison *comparison = deciding->comparison;
@@ -216,6 +225,8 @@ static errcode_t decide_directory(struct deciding *deciding, uint32_t number)
 		error = comparison_check(comparison, number);
 	if (error)
 		return error;
+	if (sameness == SAME_BUT_XATTRS && inode.view.flags & EXT4_ENCRYPT_FL)
+		return refuse_encrypted(comparison, number);
 	comparison->plan->unchanged += sameness == SAME;
 	return sameness == SAME ?
 	               0 :
