@@ -7,6 +7,7 @@
 
 #include "ondisk/directory.h"
 #include "ondisk/inode_store.h"
+#include "orphan/owned_inode.h"
 #include "tree/details.h"
 #include "tree/file_flags.h"
 #include "update/apply/names.h"
@@ -378,6 +379,37 @@ static errcode_t change_xattrs(struct applying *applying, const struct placed_in
 	return write_changed(applying, placed, raw, &inode);
 }
 
+/* An owner is charged for the inodes of xattrs' values, too. */
+static errcode_t count_inodes(struct applying *applying, uint32_t ino, int64_t *inodes)
+{
+	SCOPE_OWNED struct owned_inode owned = { 0 };
+
+	*inodes = 1;
+	if (!applying->format->ea_inode)
+		return 0;
+	errcode_t error = owned_inode_read(applying_access(applying), ino, &owned);
+
+	if (!error)
+		*inodes += (int64_t)owned.value_count;
+	return error;
+}
+
+/* What the inode has is another owner's from now on. */
+static errcode_t move_charge(struct applying *applying, uint32_t ino, const struct inode_value *before,
+                             const struct inode_value *now)
+{
+	bool is_same = before->uid == now->uid && before->gid == now->gid && before->project == now->project;
+	int64_t inodes;
+
+	if (is_same || !applying->filesystem->release.changes)
+		return 0;
+	errcode_t error = count_inodes(applying, ino, &inodes);
+
+	if (!error)
+		error = charge(applying, before, -inodes, -(int64_t)before->blocks);
+	return error ? error : charge(applying, now, inodes, (int64_t)now->blocks);
+}
+
 errcode_t new_inode_change(struct applying *applying, const struct update_action *action,
                            const struct placed_inode *placed)
 {
@@ -389,11 +421,11 @@ errcode_t new_inode_change(struct applying *applying, const struct update_action
 		return change_xattrs(applying, placed);
 	errcode_t error = raw ? inode_store_read(applying_access(applying), action->ino, raw, &inode) : ENOMEM;
 
-	if (!error)
-		error = charge(applying, &inode.value, -1, -(int64_t)inode.value.blocks);
 	if (error)
 		return error;
+	const struct inode_value before = inode.value;
+
 	change_attributes(applying, node, &inode.value);
-	error = charge(applying, &inode.value, 1, (int64_t)inode.value.blocks);
+	error = move_charge(applying, action->ino, &before, &inode.value);
 	return error ? error : inode_store_change(applying_access(applying), action->ino, &inode);
 }
