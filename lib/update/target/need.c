@@ -94,7 +94,7 @@ static uint64_t node_blocks(const struct ondisk_format *format, const struct tre
 	return blocks;
 }
 
-/* What the action takes. */
+/* Counts what the action takes. */
 static errcode_t count_taken(const struct update_plan *plan, const struct ondisk_format *format,
                              const struct update_action *action, struct cost *cost)
 {
