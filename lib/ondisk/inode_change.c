@@ -196,3 +196,19 @@ errcode_t inode_change(const struct ondisk_format *format, uint32_t ino, const s
 	inode_checksum_write(format, ino, bytes);
 	return 0;
 }
+
+errcode_t inode_change_area(const struct ondisk_format *format, uint32_t ino, const struct inode_decoded *now,
+                            const void *area, void *bytes)
+{
+	struct ondisk_format own = *format;
+
+	own.extra_isize = now->extra_isize;
+	uint32_t area_bytes = inode_xattr_area_bytes(&own);
+	errcode_t error = inode_change(format, ino, now, bytes);
+
+	if (error)
+		return error;
+	memcpy((uint8_t *)bytes + format->inode_bytes - area_bytes, area, area_bytes);
+	inode_checksum_write(format, ino, bytes);
+	return 0;
+}

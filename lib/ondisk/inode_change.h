@@ -28,6 +28,13 @@
 MUST_CHECK errcode_t inode_change(const struct ondisk_format *format, uint32_t ino, const struct inode_decoded *now,
                                   void *bytes);
 
+/*
+ * inode_change(), and the area after the inode's own extra fields becomes another one: the bytes that
+ * inode_xattr_area_bytes() says of a format with now->extra_isize. Errors as above.
+ */
+MUST_CHECK errcode_t inode_change_area(const struct ondisk_format *format, uint32_t ino,
+                                       const struct inode_decoded *now, const void *area, void *bytes);
+
 /* The generation of the next file with this inode number. bytes: the inode of the last one, or zeros. */
 uint32_t inode_next_generation(const void *bytes);
 

@@ -62,7 +62,8 @@ MUST_CHECK bool xattr_entry_name(const struct xattr_entry *entry, char name[XATT
 
 /*
  * Writes the xattrs that are in an inode, all but inline data, as inode_xattr_area_bytes() bytes for
- * inline_data_room(), inline_data_encode() and inode_encode(). ENOSPC: the inode has fewer extra fields than new ones
- * have, and so more room; EUCLEAN: an entry is damaged.
+ * inline_data_room(), inline_data_encode() and inode_encode(), or inode_change_area() if format->extra_isize is the
+ * inode's own. ENOSPC: the inode has fewer extra fields than the format says, and so more room; EUCLEAN: an entry is
+ * damaged.
  */
 MUST_CHECK errcode_t inline_data_area(const struct ondisk_format *format, const void *inode, void *area);

@@ -68,10 +68,26 @@ static errcode_t allocate(void *context, uint32_t logical, uint64_t goal, uint32
 	return 0;
 }
 
-/* Its inline data in one piece. */
-static errcode_t read_inline(const struct applying *applying, const uint8_t *raw, uint8_t *data, uint32_t *bytes,
-                             uint32_t *room)
+/*
+ * The xattrs of an inode with inline data, and the format of its area: it may have more or fewer extra fields than new
+ * inodes get, and keeps them. EUCLEAN.
+ */
+static errcode_t read_area(const struct applying *applying, const uint8_t *raw, const struct inode_decoded *inode,
+                           struct ondisk_format *own, uint8_t *area)
 {
+	*own = *applying->format;
+	own->extra_isize = inode->extra_isize;
+	errcode_t error = inode->extra_isize ? inline_data_area(own, raw, area) : EUCLEAN;
+
+	/* Values that share their bytes: there is not room for each of them. */
+	return error == ENOSPC ? EUCLEAN : error;
+}
+
+/* Its inline data in one piece. */
+static errcode_t read_inline(const struct applying *applying, const uint8_t *raw, const struct inode_decoded *inode,
+                             uint8_t *data, uint32_t *bytes, uint32_t *room)
+{
+	struct ondisk_format own;
 	struct inode_view view;
 	size_t rest;
 
@@ -87,12 +103,10 @@ static errcode_t read_inline(const struct applying *applying, const uint8_t *raw
 
 	if (!area)
 		return ENOMEM;
-	errcode_t error = inline_data_area(applying->format, raw, area);
+	errcode_t error = read_area(applying, raw, inode, &own, area);
 
-	*room = error ? 0 : inline_data_room(applying->format, area);
-	/* The area may be smaller than what is there, if the inode has fewer extra fields than new ones. */
-	*room = *room < *bytes ? *bytes : *room;
-	return error;
+	*room = error ? 0 : inline_data_room(&own, area);
+	return !error && *room < *bytes ? EUCLEAN : error;
 }
 
 static errcode_t open_editor(struct open_directory *directory, const uint8_t *raw, const struct inode_decoded *inode)
@@ -117,7 +131,7 @@ static errcode_t open_editor(struct open_directory *directory, const uint8_t *ra
 	errcode_t error = data ? 0 : ENOMEM;
 
 	if (!error && inode->value.flags & EXT4_INLINE_DATA_FL)
-		error = read_inline(applying, raw, data, &options.inline_bytes, &options.inline_room_bytes);
+		error = read_inline(applying, raw, inode, data, &options.inline_bytes, &options.inline_room_bytes);
 	else if (!error)
 		error = map_scan(&scan.scan, directory->ino, inode);
 	if (error)
@@ -190,19 +204,31 @@ errcode_t names_add(struct applying *applying, uint32_t directory, struct direct
 	return error ? error : directory_editor_add(editor, name, target);
 }
 
-errcode_t names_replace(struct applying *applying, uint32_t directory, struct directory_name name,
+/* What has been compared is what goes: nothing may have changed the directory since. */
+static errcode_t find_expected(struct applying *applying, uint32_t directory, struct directory_name name, uint32_t ino,
+                               struct directory_editor **editor)
+{
+	struct directory_entry entry;
+	errcode_t error = find_editor(applying, directory, editor);
+
+	if (!error)
+		error = directory_editor_find(*editor, name, &entry);
+	return error ? error : entry.ino == ino ? 0 : EUCLEAN;
+}
+
+errcode_t names_replace(struct applying *applying, uint32_t directory, struct directory_name name, uint32_t ino,
                         struct directory_target target)
 {
 	struct directory_editor *editor;
-	errcode_t error = find_editor(applying, directory, &editor);
+	errcode_t error = find_expected(applying, directory, name, ino, &editor);
 
 	return error ? error : directory_editor_replace(editor, name, target);
 }
 
-errcode_t names_remove(struct applying *applying, uint32_t directory, struct directory_name name)
+errcode_t names_remove(struct applying *applying, uint32_t directory, struct directory_name name, uint32_t ino)
 {
 	struct directory_editor *editor;
-	errcode_t error = find_editor(applying, directory, &editor);
+	errcode_t error = find_expected(applying, directory, name, ino, &editor);
 
 	return error ? error : directory_editor_remove(editor, name);
 }
@@ -253,9 +279,13 @@ static errcode_t write_map(struct open_directory *directory, const struct direct
                            struct inode_value *value)
 {
 	struct applying *applying = directory->applying;
-	const struct ondisk_format *format = applying->format;
+	struct ondisk_format form = *applying->format;
+	const struct ondisk_format *format = &form;
 	uint64_t before = extent_clusters(format, directory->extents.extents, directory->extents.count) +
 	                  directory->map_block_count;
+
+	/* A directory of before the feature keeps its indirect map. */
+	form.extents = value->flags & EXT4_EXTENTS_FL;
 	uint64_t count = file_map_blocks(format, state->extents, state->extent_count);
 	SCOPE_FREE uint8_t *blocks = calloc(count + 1, format->block_bytes);
 	errcode_t error = blocks ? vector_reserve(&directory->map_blocks, &directory->map_block_capacity, count,
@@ -281,28 +311,19 @@ static errcode_t write_map(struct open_directory *directory, const struct direct
 	return error;
 }
 
-/* The inode keeps its xattrs; its data lie after them. */
+/* The inode keeps its xattrs. data: lie after them; NULL: the inode has none any more. */
 static errcode_t write_inline(const struct applying *applying, uint32_t ino, uint8_t *raw, struct inode_decoded *inode,
-                              const struct directory_state *state)
+                              const uint8_t *data, uint32_t bytes)
 {
 	SCOPE_FREE uint8_t *area = malloc(applying->format->inode_bytes);
-	errcode_t error = area ? inline_data_area(applying->format, raw, area) : ENOMEM;
+	struct ondisk_format own;
+	errcode_t error = area ? read_area(applying, raw, inode, &own, area) : ENOMEM;
 
 	if (error)
 		return error;
-	inline_data_encode(applying->format, state->inline_data, state->inline_bytes, inode->value.root, area);
-	error = inode_encode(applying->format, ino, &inode->value, area, raw);
-	return error ? error : inode_store_write(applying_access(applying), ino, raw);
-}
-
-/* Inline data has become blocks: what it had in the inode goes. */
-static errcode_t drop_inline(const struct applying *applying, uint32_t ino, uint8_t *raw, struct inode_decoded *inode)
-{
-	SCOPE_FREE uint8_t *area = malloc(applying->format->inode_bytes);
-	errcode_t error = area ? inline_data_area(applying->format, raw, area) : ENOMEM;
-
-	if (!error)
-		error = inode_encode(applying->format, ino, &inode->value, area, raw);
+	if (data)
+		inline_data_encode(&own, data, bytes, inode->value.root, area);
+	error = inode_change_area(applying->format, ino, inode, area, raw);
 	return error ? error : inode_store_write(applying_access(applying), ino, raw);
 }
 
@@ -348,14 +369,14 @@ static errcode_t flush_directory(struct open_directory *directory)
 	inode.value.flags = state.flags;
 	inode.value.size_bytes = state.size_bytes;
 	if (state.flags & EXT4_INLINE_DATA_FL)
-		return write_inline(applying, directory->ino, raw, &inode, &state);
+		return write_inline(applying, directory->ino, raw, &inode, state.inline_data, state.inline_bytes);
 	if (state.is_map_changed)
 		error = write_map(directory, &state, &inode.value);
 	if (!error)
 		error = charge(applying, &inode.value, before);
 	if (error)
 		return error;
-	return was_inline ? drop_inline(applying, directory->ino, raw, &inode) :
+	return was_inline ? write_inline(applying, directory->ino, raw, &inode, NULL, 0) :
 	                    inode_store_change(applying_access(applying), directory->ino, &inode);
 }
 

@@ -5,12 +5,16 @@
 #include "ondisk/directory.h"
 #include "update/apply/applying.h"
 
-/* ENOENT, EEXIST: the directory is not what it was when it was compared. Errors of the directory editor. */
+/*
+ * ino: what has the name. ENOENT, EEXIST, EUCLEAN: the directory is not what it was when it was compared. Errors of the
+ * directory editor.
+ */
 MUST_CHECK errcode_t names_add(struct applying *applying, uint32_t directory, struct directory_name name,
                                struct directory_target target);
 MUST_CHECK errcode_t names_replace(struct applying *applying, uint32_t directory, struct directory_name name,
-                                   struct directory_target target);
-MUST_CHECK errcode_t names_remove(struct applying *applying, uint32_t directory, struct directory_name name);
+                                   uint32_t ino, struct directory_target target);
+MUST_CHECK errcode_t names_remove(struct applying *applying, uint32_t directory, struct directory_name name,
+                                  uint32_t ino);
 
 /* It has so many subdirectories more. */
 MUST_CHECK errcode_t names_count_subdirectories(struct applying *applying, uint32_t directory, int more);

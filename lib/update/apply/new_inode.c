@@ -7,6 +7,7 @@
 
 #include "ondisk/directory.h"
 #include "ondisk/inode_store.h"
+#include "orphan/owned_inode.h"
 #include "tree/details.h"
 #include "tree/file_flags.h"
 #include "update/apply/names.h"
@@ -309,40 +310,50 @@ static void change_attributes(const struct applying *applying, const struct tree
 		value->project = wanted.project;
 }
 
-/* The inode's data stay in it, beside the new xattrs. */
-static errcode_t keep_inline(const struct applying *applying, const uint8_t *raw, uint8_t *area,
-                             struct inode_value *value)
+/*
+ * The inode's data stay in it, and its new xattrs have a block. It keeps its extra fields, which may be more or fewer
+ * than new inodes get: with other ones there may be too little room.
+ */
+static errcode_t keep_inline(const struct applying *applying, uint32_t ino, const struct inode_decoded *inode,
+                             uint8_t *raw)
 {
 	SCOPE_FREE uint8_t *data = malloc(INODE_ROOT_BYTES + (size_t)applying->format->inode_bytes);
+	SCOPE_FREE uint8_t *area = calloc(1, applying->format->inode_bytes);
+	struct inode_decoded changed = *inode;
+	struct ondisk_format own = *applying->format;
 	struct inode_view view;
 	size_t rest;
 
-	if (!data)
+	if (!data || !area)
 		return ENOMEM;
+	own.extra_isize = inode->extra_isize;
 	inode_view_read(raw, &view);
 	const uint8_t *more = inode_view_inline_rest(applying->format, raw, &rest);
 
-	if (!more || INODE_ROOT_BYTES + rest > inline_data_room(applying->format, area))
-		return more ? ENOSPC : EUCLEAN;
+	if (!more || !own.extra_isize || INODE_ROOT_BYTES + rest > inline_data_room(&own, area))
+		return EUCLEAN;
 	memcpy(data, view.root, INODE_ROOT_BYTES);
 	memcpy(data + INODE_ROOT_BYTES, more, rest);
-	inline_data_encode(applying->format, data, INODE_ROOT_BYTES + (uint32_t)rest, value->root, area);
-	return 0;
+	inline_data_encode(&own, data, INODE_ROOT_BYTES + (uint32_t)rest, changed.value.root, area);
+	return inode_change_area(applying->format, ino, &changed, area, raw);
 }
 
 /* The inode without its xattrs, which have been released. */
-static errcode_t write_changed(struct applying *applying, const struct placed_inode *placed, const uint8_t *raw,
-                               struct inode_value *value)
+static errcode_t write_changed(struct applying *applying, const struct placed_inode *placed, uint8_t *raw,
+                               struct inode_decoded *inode)
 {
 	SCOPE_FREE uint8_t *bytes = calloc(1, applying->format->inode_bytes);
+	struct inode_value *value = &inode->value;
 	errcode_t error = bytes ? write_xattrs(applying, placed) : ENOMEM;
 
-	if (!error && value->flags & EXT4_INLINE_DATA_FL)
-		error = keep_inline(applying, raw, placed->xattr_area, value);
 	value->xattr_block = placed->xattr_block;
 	value->blocks += placed->clusters << applying->format->cluster_bits;
 	if (!error)
 		error = charge(applying, value, 1 + (int64_t)placed->value_count, (int64_t)value->blocks);
+	if (!error && value->flags & EXT4_INLINE_DATA_FL) {
+		error = keep_inline(applying, placed->ino, inode, raw);
+		return error ? error : inode_store_write(applying_access(applying), placed->ino, raw);
+	}
 	if (!error)
 		error = inode_encode(applying->format, placed->ino, value, placed->xattr_area, bytes);
 	return error ? error : inode_store_write(applying_access(applying), placed->ino, bytes);
@@ -365,7 +376,38 @@ static errcode_t change_xattrs(struct applying *applying, const struct placed_in
 		return error;
 	change_attributes(applying, node, &inode.value);
 	note_features(applying, node);
-	return write_changed(applying, placed, raw, &inode.value);
+	return write_changed(applying, placed, raw, &inode);
+}
+
+/* An owner is charged for the inodes of xattrs' values, too. */
+static errcode_t count_inodes(struct applying *applying, uint32_t ino, int64_t *inodes)
+{
+	SCOPE_OWNED struct owned_inode owned = { 0 };
+
+	*inodes = 1;
+	if (!applying->format->ea_inode)
+		return 0;
+	errcode_t error = owned_inode_read(applying_access(applying), ino, &owned);
+
+	if (!error)
+		*inodes += (int64_t)owned.value_count;
+	return error;
+}
+
+/* What the inode has is another owner's from now on. */
+static errcode_t move_charge(struct applying *applying, uint32_t ino, const struct inode_value *before,
+                             const struct inode_value *now)
+{
+	bool is_same = before->uid == now->uid && before->gid == now->gid && before->project == now->project;
+	int64_t inodes;
+
+	if (is_same || !applying->filesystem->release.changes)
+		return 0;
+	errcode_t error = count_inodes(applying, ino, &inodes);
+
+	if (!error)
+		error = charge(applying, before, -inodes, -(int64_t)before->blocks);
+	return error ? error : charge(applying, now, inodes, (int64_t)now->blocks);
 }
 
 errcode_t new_inode_change(struct applying *applying, const struct update_action *action,
@@ -379,11 +421,11 @@ errcode_t new_inode_change(struct applying *applying, const struct update_action
 		return change_xattrs(applying, placed);
 	errcode_t error = raw ? inode_store_read(applying_access(applying), action->ino, raw, &inode) : ENOMEM;
 
-	if (!error)
-		error = charge(applying, &inode.value, -1, -(int64_t)inode.value.blocks);
 	if (error)
 		return error;
+	const struct inode_value before = inode.value;
+
 	change_attributes(applying, node, &inode.value);
-	error = charge(applying, &inode.value, 1, (int64_t)inode.value.blocks);
+	error = move_charge(applying, action->ino, &before, &inode.value);
 	return error ? error : inode_store_change(applying_access(applying), action->ino, &inode);
 }

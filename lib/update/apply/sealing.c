@@ -63,7 +63,7 @@ static errcode_t drop(struct applying *applying, uint32_t directory, uint32_t in
 static errcode_t remove_name(struct applying *applying, const struct update_action *action)
 {
 	const struct directory_name name = { action->name, action->name_bytes };
-	errcode_t error = names_remove(applying, action->parent, name);
+	errcode_t error = names_remove(applying, action->parent, name, action->ino);
 
 	if (!error)
 		error = drop(applying, action->parent, action->ino, action->was_directory);
@@ -82,7 +82,7 @@ static errcode_t name_inode(struct applying *applying, const struct update_actio
 
 	if (!action->ino)
 		return names_add(applying, directory, name, target);
-	errcode_t error = names_replace(applying, directory, name, target);
+	errcode_t error = names_replace(applying, directory, name, action->ino, target);
 
 	return error ? error : drop(applying, directory, action->ino, action->was_directory);
 }
@@ -113,6 +113,9 @@ static errcode_t link_name(struct applying *applying, const struct update_action
 
 	if (error)
 		return error;
+	/* Its last name is gone. */
+	if (!inode.value.links)
+		return EUCLEAN;
 	if (inode.value.links >= EXT2_LINK_MAX)
 		return EMLINK;
 	inode.value.links++;

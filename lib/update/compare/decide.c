@@ -21,6 +21,8 @@ struct deciding {
 	struct sameness_judge judge;
 	struct further_name *further; /* sorted by both */
 	size_t further_count, further_capacity;
+	uint64_t *named;         /* by inode, a bit each: the tree or a removal has a name of it */
+	struct inode_map linked; /* how many names, of those that have several */
 };
 
 static errcode_t add_action(struct comparison *comparison, enum update_verb verb, uint32_t node, bool was_directory)
@@ -191,6 +193,15 @@ static errcode_t decide_further(const struct deciding *deciding, uint32_t node)
 	return 0;
 }
 
+/* Its encryption context is an xattr, which no source shows. */
+static errcode_t refuse_encrypted(const struct comparison *comparison, uint32_t node)
+{
+	SCOPE_FREE char *path = update_node_path(comparison->plan, node);
+
+	return problem_set_reason(comparison->problem, EOPNOTSUPP, comparison->options->image, "cannot update",
+	                          "%s: the directory is encrypted, and would get other xattrs", path ? path : "?");
+}
+
 static errcode_t decide_directory(struct deciding *deciding, uint32_t number)
 {
 	struct comparison *comparison = deciding->comparison;
@@ -214,6 +225,8 @@ static errcode_t decide_directory(struct deciding *deciding, uint32_t number)
 		error = comparison_check(comparison, number);
 	if (error)
 		return error;
+	if (sameness == SAME_BUT_XATTRS && inode.view.flags & EXT4_ENCRYPT_FL)
+		return refuse_encrypted(comparison, number);
 	comparison->plan->unchanged += sameness == SAME;
 	return sameness == SAME ?
 	               0 :
@@ -224,6 +237,60 @@ static errcode_t decide_directory(struct deciding *deciding, uint32_t number)
 	                                                              .ino = inode.ino });
 }
 
+/* --- Counts of links ---------------------------------------------------------------------------------------------- */
+
+/*
+ * Counts one more name that leads to the file. With a count of links below its names, an inode would go with a name
+ * that is not its last. EUCLEAN.
+ */
+static errcode_t count_name(struct deciding *deciding, uint32_t ino, const char *path)
+{
+	struct comparison *comparison = deciding->comparison;
+	struct volume_inode inode;
+	uint32_t *names;
+
+	if (!bits_test(deciding->named, ino)) {
+		bits_set(deciding->named, ino);
+		return 0;
+	}
+	errcode_t error = inode_map_enter(&deciding->linked, ino, &names);
+
+	if (!error)
+		error = volume_inode_read(comparison->volume, ino, comparison->raw, &inode);
+	if (error)
+		return error;
+	*names += *names ? 1 : 2;
+	if (S_ISDIR(inode.view.mode) || *names <= inode.view.links)
+		return 0;
+	return problem_set_reason(comparison->problem, EUCLEAN, comparison->options->image, "cannot update",
+	                          "%s: more names lead to the file than it counts; run e2fsck first", path);
+}
+
+static errcode_t count_node(struct deciding *deciding, uint32_t node)
+{
+	uint32_t ino = deciding->comparison->found[node];
+
+	if (!ino || ino > deciding->comparison->volume->inodes)
+		return 0;
+	/* The path is for the message alone. */
+	if (!bits_test(deciding->named, ino))
+		return count_name(deciding, ino, NULL);
+	SCOPE_FREE char *path = update_node_path(deciding->comparison->plan, node);
+
+	return count_name(deciding, ino, path ? path : "?");
+}
+
+static errcode_t count_removals(struct deciding *deciding)
+{
+	const struct comparison *comparison = deciding->comparison;
+	errcode_t error = 0;
+
+	for (size_t i = 0; !error && i < comparison->removal_count; i++)
+		if (!comparison->removals[i].was_directory && comparison->removals[i].ino <= comparison->volume->inodes)
+			error = count_name(deciding, comparison->removals[i].ino, comparison->removals[i].path);
+	return error;
+}
+
 static errcode_t decide_node(struct deciding *deciding, uint32_t number)
 {
 	const struct tree *tree = deciding->comparison->plan->tree;
@@ -232,6 +299,10 @@ static errcode_t decide_node(struct deciding *deciding, uint32_t number)
 		return 0;
 	if (S_ISDIR(tree->nodes[number].mode))
 		return decide_directory(deciding, number);
+	errcode_t error = count_node(deciding, number);
+
+	if (error)
+		return error;
 	return tree_node_is_link(tree, number) ? decide_further(deciding, number) : decide_file(deciding, number);
 }
 
@@ -304,13 +375,20 @@ errcode_t comparison_decide(struct comparison *comparison)
 	};
 	errcode_t error = list_further(&deciding);
 
+	deciding.named = calloc(bits_words(comparison->volume->inodes + UINT64_C(1)), sizeof(*deciding.named));
+	if (!error && !deciding.named)
+		error = ENOMEM;
 	if (!error)
 		error = claim_linked(comparison);
 	for (uint32_t node = 0; !error && node < tree->node_count; node++)
 		error = node % 1024 == 0 && interrupt_pending() ? EINTR : decide_node(&deciding, node);
 	if (!error)
 		error = check_removals(comparison);
+	if (!error)
+		error = count_removals(&deciding);
 	sameness_end(&deciding.judge);
 	free(deciding.further);
+	free(deciding.named);
+	inode_map_free(&deciding.linked);
 	return error;
 }

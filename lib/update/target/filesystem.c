@@ -41,6 +41,17 @@ static errcode_t open_handle(const struct update_options *options, const char *p
 	return 0;
 }
 
+/*
+ * When files are deleted: e2fsck takes a time below the number of inodes for the next one in a list of orphans, and
+ * SOURCE_DATE_EPOCH may be one.
+ */
+static uint32_t deletion_time(ext2_filsys fs)
+{
+	uint32_t now = (uint32_t)fs->now;
+
+	return now > fs->super->s_inodes_count ? now : fs->super->s_inodes_count;
+}
+
 /* As a mount does, before anything else. */
 static errcode_t release_orphans(const struct update_options *options, ext2_filsys fs, struct problem *problem)
 {
@@ -51,9 +62,12 @@ static errcode_t release_orphans(const struct update_options *options, ext2_fils
 	if (!fs->super->s_last_orphan && !ext2fs_has_feature_orphan_present(fs->super))
 		return 0;
 	errcode_t error = ext2mb_orphan_open(fs, &orphan_options, why, sizeof(why), &orphans);
+	const time_t now = fs->now;
 
+	fs->now = (time_t)deletion_time(fs);
 	if (!error)
 		error = ext2mb_orphan_release(orphans, NULL, why, sizeof(why));
+	fs->now = now;
 	if (!error)
 		error = ext2mb_orphan_sync(orphans);
 	if (!error)
@@ -142,7 +156,7 @@ static errcode_t open_access(struct update_filesystem *filesystem)
 		.access = &filesystem->access.access,
 		.worker = filesystem->worker,
 		.changes = filesystem->volume.format.quota ? &filesystem->quota : NULL,
-		.now = (uint32_t)filesystem->fs->now,
+		.now = deletion_time(filesystem->fs),
 	};
 	filesystem->touched = calloc(bits_words(filesystem->volume.geometry.groups), sizeof(*filesystem->touched));
 	return filesystem->touched ? 0 : ENOMEM;

@@ -6,6 +6,7 @@
 
 #include "image/inode.h"
 #include "populate/plan/block_runs.h"
+#include "update/build/xattr_list.h"
 
 /* So many extents fit the root of a map, and so many at least each of its blocks. */
 #define ROOT_EXTENTS 4u
@@ -36,19 +37,74 @@ static uint64_t contents_blocks(const struct ondisk_format *format, const struct
 	return (in_clusters + map) << format->cluster_bits;
 }
 
-static uint64_t node_blocks(const struct update_plan *plan, const struct ondisk_format *format,
-                            const struct tree_node *node)
+/* The inodes and blocks of one action. */
+struct cost {
+	uint64_t blocks, inodes;
+};
+
+/* A value in an inode of its own, with the map's blocks in an indirect one. */
+static uint64_t value_blocks(const struct ondisk_format *format, uint32_t bytes)
+{
+	uint64_t blocks = (bytes + format->block_bytes - 1) >> format->block_bits;
+	uint64_t map = format->extents || blocks <= EXT2_NDIR_BLOCKS ?
+	                       0 :
+	                       2 + blocks / (format->block_bytes / sizeof(uint32_t));
+
+	return (clusters(format, blocks) + map) << format->cluster_bits;
+}
+
+/* keeps_inline: data that stay in the inode need the room that xattrs could have there. */
+static errcode_t count_xattrs(const struct update_plan *plan, const struct ondisk_format *format,
+                              const struct tree_node *node, bool keeps_inline, struct cost *cost)
+{
+	struct ondisk_format form = *format;
+	struct xattr_list list;
+
+	if (!plan->tree->xattr_sets[node->xattrs].count)
+		return 0;
+	cost->blocks += UINT64_C(1) << format->cluster_bits;
+	if (!format->ea_inode)
+		return 0;
+	if (keeps_inline) {
+		form.inode_bytes = EXT2_GOOD_OLD_INODE_SIZE;
+		form.extra_isize = 0;
+	}
+	errcode_t error = xattr_list_make(plan->tree, node->xattrs, &form, &list);
+
+	/* They fit an inode that has no data. */
+	if (error == E2BIG && keeps_inline)
+		error = xattr_list_make(plan->tree, node->xattrs, format, &list);
+	for (uint32_t i = 0; !error && i < list.count; i++) {
+		if (!(list.layout.in_value_inode >> i & 1))
+			continue;
+		cost->inodes++;
+		cost->blocks += value_blocks(format, (uint32_t)list.list[i].value_bytes);
+	}
+	return error;
+}
+
+static uint64_t node_blocks(const struct ondisk_format *format, const struct tree_node *node)
 {
 	uint64_t cluster = UINT64_C(1) << format->cluster_bits, blocks = 0;
-	const struct tree_xattr_set *set = &plan->tree->xattr_sets[node->xattrs];
 
 	if (S_ISREG(node->mode))
 		blocks = contents_blocks(format, node);
 	else if (S_ISDIR(node->mode) || (S_ISLNK(node->mode) && node->size_bytes > INODE_FAST_SYMLINK_BYTES))
 		blocks = cluster;
-	for (uint32_t i = 0; i < set->count; i++)
-		blocks += set->list[i].value_bytes / format->block_bytes * cluster;
-	return blocks + (set->count ? cluster : 0);
+	return blocks;
+}
+
+/* Counts what the action takes. */
+static errcode_t count_taken(const struct update_plan *plan, const struct ondisk_format *format,
+                             const struct update_action *action, struct cost *cost)
+{
+	const struct tree_node *node = &plan->tree->nodes[action->node];
+	bool makes = action->verb == UPDATE_CREATE || action->verb == UPDATE_REPLACE;
+
+	*cost = (struct cost){ .inodes = action->verb == UPDATE_CREATE };
+	if (makes)
+		cost->blocks = node_blocks(format, node);
+	return makes || action->changes_xattrs ? count_xattrs(plan, format, node, !makes, cost) : 0;
 }
 
 static void take(struct update_balance *balance, uint64_t count)
@@ -92,12 +148,13 @@ errcode_t update_need_count(struct update_plan *plan, const struct volume *volum
 		struct update_action *action = &plan->actions[i];
 		uint64_t before = need->blocks.taken + need->blocks.freed;
 		const struct tree_node *node = &plan->tree->nodes[action->node];
-		bool makes = action->verb == UPDATE_CREATE || action->verb == UPDATE_REPLACE;
+		struct cost cost;
 
-		take(&need->blocks, makes                  ? node_blocks(plan, format, node) :
-		                    action->changes_xattrs ? UINT64_C(1) << format->cluster_bits :
-		                                             0);
-		take(&need->inodes, action->verb == UPDATE_CREATE);
+		error = count_taken(plan, format, action, &cost);
+		if (error)
+			return error;
+		take(&need->blocks, cost.blocks);
+		take(&need->inodes, cost.inodes);
 		if (action->verb != UPDATE_REMOVE && !action->ino)
 			entry_bytes += name_bytes(node);
 		if (action->ino && action->verb != UPDATE_METADATA)
