@@ -33,7 +33,7 @@ struct comparison {
 
 	/* Where the tree's root is to be made, if it is not there: */
 	uint32_t base_parent;
-	const char *base_name; /* in options->into */
+	const char *base_name; /* in plan->base */
 	uint8_t base_name_bytes;
 
 	uint32_t *found;              /* by node: what has its name in the image now; 0: nothing has */

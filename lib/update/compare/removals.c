@@ -7,6 +7,7 @@
 #include "image/lookup.h"
 #include "support/run/interrupt.h"
 #include "support/vector.h"
+#include "update/build/plain_path.h"
 #include "update/compare/comparison.h"
 #include "update/compare/linked_files.h"
 
@@ -21,7 +22,7 @@ struct listing {
 static errcode_t add_removal(struct comparison *comparison, uint32_t directory, const char *path, const char *name,
                              uint8_t name_bytes, uint32_t ino)
 {
-	/* The root is nothing but the slash. */
+	/* The root is nothing but the slash, or nothing. */
 	size_t path_bytes = strcmp(path, "/") ? strlen(path) : 0;
 	SCOPE_FREE char *whole = malloc(path_bytes + name_bytes + 2);
 
@@ -127,25 +128,7 @@ errcode_t comparison_remove_below(struct comparison *comparison, uint32_t node)
 
 /* --- Paths that the user named ------------------------------------------------------------------------------------ */
 
-/* Without slashes at its ends, and with one between names. The caller frees it; NULL: no memory. */
-static char *plain_path(const char *path)
-{
-	char *plain = malloc(strlen(path) + 1), *end = plain;
-
-	for (; plain && *(path += strspn(path, "/")); path += strcspn(path, "/")) {
-		size_t bytes = strcspn(path, "/");
-
-		if (end > plain)
-			*end++ = '/';
-		memcpy(end, path, bytes);
-		end += bytes;
-	}
-	if (plain)
-		*end = '\0';
-	return plain;
-}
-
-/* The rest of path below a directory; NULL: it is not below it. Both are plain. */
+/* The rest of path below a directory; NULL: it is not below it. Both are plain paths. */
 static const char *path_below(const char *path, const char *directory)
 {
 	size_t bytes = strlen(directory);
@@ -161,11 +144,10 @@ static errcode_t remove_path(struct comparison *comparison, char *path)
 {
 	const struct damage_listener damage = { 0 };
 	char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-	uint32_t directory = EXT2_ROOT_INO, ino;
+	uint32_t directory, ino;
 	errcode_t error = paths_lookup(comparison->volume, path, damage, &ino);
 
-	if (!error && slash) {
+	if (!error) {
 		*slash = '\0';
 		error = paths_lookup(comparison->volume, path, damage, &directory);
 		*slash = '/';
@@ -183,11 +165,10 @@ static errcode_t remove_path(struct comparison *comparison, char *path)
 	if (fate && *fate != DIRECTORY_KEPT)
 		return 0;
 	size_t from = comparison->removal_count;
-	SCOPE_FREE char *whole = NULL;
 
-	if (asprintf(&whole, "/%.*s", slash ? (int)(slash - path) : 0, path) < 0)
-		return ENOMEM;
-	error = add_removal(comparison, directory, whole, name, (uint8_t)strlen(name), ino);
+	*slash = '\0';
+	error = add_removal(comparison, directory, path, slash + 1, (uint8_t)strlen(slash + 1), ino);
+	*slash = '/';
 	return error ? error : complete(comparison, TREE_ROOT, from);
 }
 
@@ -201,9 +182,12 @@ typedef errcode_t (*path_function)(struct comparison *comparison, char *path, bo
 
 static errcode_t mark_path(struct comparison *comparison, char *path, bool is_in_tree, uint32_t node)
 {
+	struct tree_node *nodes = comparison->plan->tree->nodes;
+
 	(void)path;
-	if (is_in_tree)
-		comparison->plan->tree->nodes[node].is_opaque = true;
+	/* The mark makes anything else a whiteout. */
+	if (is_in_tree && S_ISDIR(nodes[node].mode))
+		nodes[node].is_opaque = true;
 	return 0;
 }
 
@@ -215,9 +199,9 @@ static errcode_t remove_other_path(struct comparison *comparison, char *path, bo
 }
 
 /* A path that is named twice counts once. */
-static errcode_t visit_plain_paths(struct comparison *comparison, char **paths, uint32_t count, const char *into,
-                                   path_function function)
+static errcode_t visit_plain_paths(struct comparison *comparison, char **paths, uint32_t count, path_function function)
 {
+	const char *into = comparison->plan->base;
 	errcode_t error = 0;
 
 	/* A directory comes before what lies below it. */
@@ -242,14 +226,13 @@ static errcode_t visit_plain_paths(struct comparison *comparison, char **paths, 
 static errcode_t visit_paths(struct comparison *comparison, path_function function)
 {
 	const struct update_options *options = comparison->options;
-	SCOPE_FREE char *into = plain_path(options->into ? options->into : "");
 	SCOPE_FREE char **paths = calloc(options->removed_count + 1ul, sizeof(*paths));
-	errcode_t error = into && paths ? 0 : ENOMEM;
+	errcode_t error = paths ? 0 : ENOMEM;
 
 	for (uint32_t i = 0; !error && i < options->removed_count; i++)
 		error = (paths[i] = plain_path(options->removed[i])) ? 0 : ENOMEM;
 	if (!error)
-		error = visit_plain_paths(comparison, paths, options->removed_count, into, function);
+		error = visit_plain_paths(comparison, paths, options->removed_count, function);
 	for (uint32_t i = 0; paths && i < options->removed_count; i++)
 		free(paths[i]);
 	return error;
