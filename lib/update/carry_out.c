@@ -181,6 +181,9 @@ static errcode_t choose_place(struct carrying *carrying)
 	/* In a copy space that is freed can be used again, whatever the user wants to be atomic. */
 	bool has_copy = carrying->options.makes_new_file || !target->has_journal || is_lacking(lack);
 
+	if (target->is_device && carrying->options.makes_new_file)
+		return problem_set_reason(carrying->problem, EINVAL, carrying->options.image, "cannot update",
+		                          "a device cannot be replaced by a copy of it (--new-file)");
 	if (!has_copy)
 		return change(carrying, carrying->options.image);
 	if (target->is_device && is_lacking(lack))
