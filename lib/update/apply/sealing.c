@@ -113,6 +113,9 @@ static errcode_t link_name(struct applying *applying, const struct update_action
 
 	if (error)
 		return error;
+	/* It has been deleted: nothing may lead to it. */
+	if (!inode.value.links)
+		return EUCLEAN;
 	if (inode.value.links >= EXT2_LINK_MAX)
 		return EMLINK;
 	inode.value.links++;

@@ -179,6 +179,21 @@ static errcode_t find_in_directory(struct comparison *comparison, uint32_t node,
 	return error;
 }
 
+/*
+ * A source that only names files in a directory says nothing of the directory itself, which may be /lib of an image
+ * where that leads to usr/lib: all that uses it would be lost.
+ */
+static errcode_t refuse_symlink(const struct comparison *comparison, uint32_t node)
+{
+	SCOPE_FREE char *path = update_node_path(comparison->plan, node);
+
+	return problem_set_reason(
+		comparison->problem, ENOTDIR, comparison->options->image, "cannot update",
+		"%s: it is a symbolic link, and a source has files in a directory of this name, which "
+		"it does not describe",
+		path ? path : "?");
+}
+
 static errcode_t find_node(struct comparison *comparison, uint32_t number)
 {
 	const struct tree_node *node = &comparison->plan->tree->nodes[number];
@@ -191,6 +206,8 @@ static errcode_t find_node(struct comparison *comparison, uint32_t number)
 	if (!S_ISDIR(node->mode))
 		return 0;
 	error = comparison_read_inode(comparison, number, ino, &inode);
+	if (!error && S_ISLNK(inode.view.mode) && node->is_implied && !node->is_opaque && !comparison->options->mirrors)
+		return refuse_symlink(comparison, number);
 	if (error || !S_ISDIR(inode.view.mode))
 		return error;
 	comparison->plan->inos[number] = ino;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "allocator/core/bits.h"
 #include "image/lookup.h"
 #include "support/run/interrupt.h"
 #include "support/vector.h"
@@ -139,6 +140,29 @@ static const char *path_below(const char *path, const char *directory)
 	                                                                                  NULL;
 }
 
+/* A symbolic link on the way is not followed: what is there under the path is not known then. */
+static errcode_t refuse_symlink(struct comparison *comparison, char *path)
+{
+	errcode_t error = 0;
+
+	for (char *slash = strchr(path + 1, '/'); !error && slash; slash = strchr(slash + 1, '/')) {
+		struct volume_inode inode;
+		uint32_t ino;
+
+		*slash = '\0';
+		error = paths_lookup(comparison->volume, path, (struct damage_listener){ 0 }, &ino);
+		if (!error)
+			error = comparison_read_inode(comparison, TREE_ROOT, ino, &inode);
+		SCOPE_FREE char *link = !error && S_ISLNK(inode.view.mode) ? strdup(path) : NULL;
+
+		*slash = '/';
+		if (!error && link)
+			error = problem_set_reason(comparison->problem, ENOTDIR, path, "cannot remove",
+			                           "%s is a symbolic link: name what it leads to", link);
+	}
+	return error;
+}
+
 /* The name in its directory, which comparison->directories may say is emptied anyway. */
 static errcode_t remove_path(struct comparison *comparison, char *path)
 {
@@ -153,8 +177,10 @@ static errcode_t remove_path(struct comparison *comparison, char *path)
 		*slash = '/';
 	}
 	/* It is gone: the same command again shall not fail. */
-	if (error == ENOENT || error == ENOTDIR)
+	if (error == ENOENT)
 		return 0;
+	if (error == ENOTDIR)
+		return refuse_symlink(comparison, path);
 	if (error)
 		return error;
 	if (ino < comparison->volume->geometry.first_inode)
@@ -243,7 +269,20 @@ errcode_t comparison_mark_paths(struct comparison *comparison)
 	return visit_paths(comparison, mark_path);
 }
 
+/* comparison_decide() has looked at all other removals. */
+static errcode_t check_links(const struct comparison *comparison, size_t from)
+{
+	for (size_t i = from; comparison->linked && i < comparison->removal_count; i++)
+		if (bits_test(comparison->linked, comparison->removals[i].ino))
+			return problem_set_reason(comparison->problem, EOPNOTSUPP, comparison->removals[i].path,
+			                          "cannot remove", "a source links to it: make two updates of it");
+	return 0;
+}
+
 errcode_t comparison_remove_paths(struct comparison *comparison)
 {
-	return visit_paths(comparison, remove_other_path);
+	size_t from = comparison->removal_count;
+	errcode_t error = visit_paths(comparison, remove_other_path);
+
+	return error ? error : check_links(comparison, from);
 }

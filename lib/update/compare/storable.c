@@ -62,26 +62,65 @@ static bool is_wrong_lost_found(const struct comparison *comparison, const struc
 	       !strcmp(node->name, "lost+found");
 }
 
-errcode_t comparison_check_storable(const struct comparison *comparison)
+/* Counts another name of an inode of the image; names: how many names each has by then. */
+static errcode_t check_link(struct comparison *comparison, uint32_t number, struct inode_map *names)
 {
 	const struct update_plan *plan = comparison->plan;
+	uint32_t ino = plan->inos[plan->tree->nodes[number].link_to], *count;
+	struct volume_inode inode;
+
+	/* A new inode has the names that its file has in the tree. */
+	if (!ino)
+		return 0;
+	errcode_t error = inode_map_enter(names, ino, &count);
+
+	if (!error && !*count) {
+		error = comparison_read_inode(comparison, number, ino, &inode);
+		*count = error ? 0 : inode.view.links;
+	}
+	if (error || ++*count <= EXT2_LINK_MAX)
+		return error;
+	SCOPE_FREE char *path = update_node_path(plan, number);
+
+	return problem_set_reason(comparison->problem, EMLINK, path, ACTION,
+	                          "the file that it is a link to would have more than %d names", EXT2_LINK_MAX);
+}
+
+static errcode_t check_links(struct comparison *comparison)
+{
+	const struct update_plan *plan = comparison->plan;
+	struct inode_map names = { 0 };
 	errcode_t error = 0;
 
-	for (size_t i = 0; i < plan->count; i++) {
+	for (size_t i = 0; !error && i < plan->count; i++)
+		if (plan->actions[i].verb == UPDATE_LINK)
+			error = check_link(comparison, plan->actions[i].node, &names);
+	inode_map_free(&names);
+	return error;
+}
+
+errcode_t comparison_check_storable(struct comparison *comparison)
+{
+	const struct update_plan *plan = comparison->plan;
+	errcode_t error = check_links(comparison);
+
+	for (size_t i = 0; !error && i < plan->count; i++) {
 		const struct update_action *action = &plan->actions[i];
 		const struct tree_node *node = &plan->tree->nodes[action->node];
 
-		if (action->verb == UPDATE_REMOVE || action->verb == UPDATE_LINK)
+		if (action->verb == UPDATE_REMOVE)
+			continue;
+		if (is_wrong_lost_found(comparison, node))
+			return refuse(comparison, action->node, ENOTDIR);
+		if (action->verb == UPDATE_LINK)
 			continue;
 		error = check_size(comparison, node);
 		if (!error)
 			error = check_xattrs(comparison, node);
 		if (!error && !S_ISDIR(node->mode) && node->links > EXT2_LINK_MAX)
 			error = EMLINK;
-		if (!error && is_wrong_lost_found(comparison, node))
-			error = ENOTDIR;
 		if (error)
 			return refuse(comparison, action->node, error);
 	}
-	return 0;
+	return error;
 }
