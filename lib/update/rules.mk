@@ -14,6 +14,7 @@ update_sources := \
 	lib/update/compare/comparison.c \
 	lib/update/compare/decide.c \
 	lib/update/compare/find.c \
+	lib/update/compare/folded_names.c \
 	lib/update/compare/inode_map.c \
 	lib/update/compare/linked_files.c \
 	lib/update/compare/removals.c \

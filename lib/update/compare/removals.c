@@ -10,6 +10,7 @@
 #include "support/vector.h"
 #include "update/build/plain_path.h"
 #include "update/compare/comparison.h"
+#include "update/compare/folded_names.h"
 #include "update/compare/linked_files.h"
 
 /* Lists the entries of a directory, after those that are listed already. */
@@ -163,6 +164,38 @@ static errcode_t refuse_symlink(struct comparison *comparison, char *path)
 	return error;
 }
 
+/* The node of a directory of the image; TREE_ROOT, unless that is it: there is none. */
+static uint32_t node_of(const struct comparison *comparison, uint32_t directory)
+{
+	const struct update_plan *plan = comparison->plan;
+
+	for (uint32_t node = 0; node < plan->tree->node_count; node++)
+		if (plan->inos[node] == directory && S_ISDIR(plan->tree->nodes[node].mode))
+			return node;
+	return TREE_ROOT;
+}
+
+/* Where case is ignored, the tree may have the name in another one. */
+static errcode_t find_other_case(struct comparison *comparison, uint32_t directory, const char *name, bool *is_there)
+{
+	const struct tree *tree = comparison->plan->tree;
+	struct folded_names names;
+	struct volume_inode inode;
+	errcode_t error = comparison_read_inode(comparison, TREE_ROOT, directory, &inode);
+
+	*is_there = false;
+	if (error || !(inode.view.flags & EXT4_CASEFOLD_FL) || !comparison->volume->format.encoding)
+		return error;
+	error = folded_names_make(comparison, node_of(comparison, directory), &names);
+	if (error)
+		return error;
+	uint32_t node = folded_names_find(comparison, &names, (struct directory_name){ name, (uint8_t)strlen(name) });
+
+	*is_there = node != TREE_ROOT && !linked_inode(tree, node);
+	folded_names_free(&names);
+	return 0;
+}
+
 /* The name in its directory, which comparison->directories may say is emptied anyway. */
 static errcode_t remove_path(struct comparison *comparison, char *path)
 {
@@ -188,8 +221,12 @@ static errcode_t remove_path(struct comparison *comparison, char *path)
 		                          "it is the filesystem's own");
 	const uint32_t *fate = inode_map_find(&comparison->directories, directory);
 
-	if (fate && *fate != DIRECTORY_KEPT)
-		return 0;
+	bool is_there = fate && *fate != DIRECTORY_KEPT;
+
+	if (fate && !is_there)
+		error = find_other_case(comparison, directory, slash + 1, &is_there);
+	if (error || is_there)
+		return error;
 	size_t from = comparison->removal_count;
 
 	*slash = '\0';
