@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* e2update: options, messages, one report; the work is in lib/update. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -92,6 +93,8 @@ static int run(struct command *command)
 	progress_end(command->options.progress);
 	for (size_t i = 0; i < report.warnings.count; i++)
 		print_problem(&report.warnings.list[i]);
+	if (report.skipped_image)
+		print_failure_reason(EINVAL, command->options.image, NULL, "is in its own source and is left out");
 	if (!error && (error = show(command, &report)))
 		problem_set(&problem, error, command->options.image,
 		            "the update is done, but its report cannot be written");

@@ -8,6 +8,7 @@
 #include "source_limits_option.h"
 #include "support/run/memory.h"
 #include "support/text/units.h"
+#include "update/build/plain_path.h"
 
 /* Inodes have 34 bits for times from 1901-12-13 to 2446-05-10. */
 #define LAST_SECOND 0x37fffffffll
@@ -250,8 +251,18 @@ static void choose_owners(struct command *command)
 		command->options.owners = owners;
 }
 
+static void check_path(const char *option, const char *path)
+{
+	if (plain_path_climbs(path))
+		usage_error("%s %s: the path leads upwards (..)", option, path);
+}
+
 static void check_command(const struct command *command)
 {
+	if (command->options.into)
+		check_path("--into", command->options.into);
+	for (size_t i = 0; i < command->removed.count; i++)
+		check_path("--remove", command->removed.list[i]);
 	if (!command->sources.count && !command->removed.count)
 		usage_error("neither -d SOURCE nor --remove PATH is given: nothing would be changed");
 	if (command->options.mirrors && !command->sources.count)

@@ -35,12 +35,25 @@ static void read_counts(const struct update_filesystem *filesystem, struct updat
 	report->direct_blocks = info.direct_blocks;
 }
 
+/* A replay and the release of orphans change the file themselves; otherwise opening it writes nothing. */
+static errcode_t check_again(const struct carrying *carrying)
+{
+	const struct volume *volume = &carrying->target->volume;
+
+	if (volume->needs_recovery || volume->has_orphans || volume->superblock.s_last_orphan ||
+	    volume->superblock.s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_ORPHAN_PRESENT)
+		return 0;
+	return target_check(&carrying->options, carrying->target, carrying->problem);
+}
+
 static errcode_t change(const struct carrying *carrying, const char *path)
 {
 	const struct update_options *options = &carrying->options;
 	struct update_filesystem filesystem;
 	errcode_t error = update_filesystem_open(options, path, &filesystem, carrying->problem);
 
+	if (!error && !options->makes_new_file)
+		error = check_again(carrying);
 	if (!error)
 		error = apply_plan(options, carrying->plan, &filesystem, carrying->pool, carrying->report,
 		                   carrying->problem);
@@ -49,6 +62,16 @@ static errcode_t change(const struct carrying *carrying, const char *path)
 
 	error = error ? error : close_error;
 	return error ? problem_set(carrying->problem, error, options->image, "cannot update") : 0;
+}
+
+static errcode_t change_in_place(const struct carrying *carrying)
+{
+	errcode_t error = target_check(&carrying->options, carrying->target, carrying->problem);
+
+	if (error)
+		return error;
+	target_unlock(carrying->target);
+	return change(carrying, carrying->options.image);
 }
 
 /* --- Growing ------------------------------------------------------------------------------------------------------ */
@@ -155,6 +178,8 @@ static errcode_t change_copy(struct carrying *carrying, struct update_lack lack)
 		error = grow(carrying, &copy, lack);
 	if (!error)
 		error = change(carrying, copy.path);
+	if (!error)
+		error = target_check(&carrying->options, carrying->target, carrying->problem);
 	/* Nothing else may have it open when it is replaced. */
 	target_close(carrying->target);
 	if (!error)
@@ -181,8 +206,11 @@ static errcode_t choose_place(struct carrying *carrying)
 	/* In a copy space that is freed can be used again, whatever the user wants to be atomic. */
 	bool has_copy = carrying->options.makes_new_file || !target->has_journal || is_lacking(lack);
 
+	if (target->is_device && carrying->options.makes_new_file)
+		return problem_set_reason(carrying->problem, EINVAL, carrying->options.image, "cannot update",
+		                          "a device cannot be replaced by a copy of it (--new-file)");
 	if (!has_copy)
-		return change(carrying, carrying->options.image);
+		return change_in_place(carrying);
 	if (target->is_device && is_lacking(lack))
 		return refuse_growth(carrying, lack);
 	if (target->is_device)

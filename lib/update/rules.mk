@@ -7,12 +7,14 @@ update_sources := \
 	lib/update/apply/placing.c \
 	lib/update/apply/sealing.c \
 	lib/update/build/actions.c \
+	lib/update/build/plain_path.c \
 	lib/update/build/xattr_list.c \
 	lib/update/carry_out.c \
 	lib/update/compare/compare.c \
 	lib/update/compare/comparison.c \
 	lib/update/compare/decide.c \
 	lib/update/compare/find.c \
+	lib/update/compare/folded_names.c \
 	lib/update/compare/inode_map.c \
 	lib/update/compare/linked_files.c \
 	lib/update/compare/removals.c \

@@ -7,6 +7,7 @@
 
 #include "source/reading.h"
 #include "tree/xattr_table.h"
+#include "update/build/plain_path.h"
 #include "update/carry_out.h"
 #include "update/compare/compare.h"
 #include "update/compare/linked_files.h"
@@ -143,21 +144,21 @@ static errcode_t warn_unprotected(const struct update_plan *plan, struct warning
 	return warnings_add(warnings, &problem, count);
 }
 
-/* Each name with one slash before it. The caller frees it; NULL: no memory. */
-static char *plain_path(const char *path)
+/* Paths are checked before anything is read. */
+static errcode_t check_path(const char *path, struct problem *problem)
 {
-	char *plain = malloc(strlen(path) + 2), *end = plain;
+	return plain_path_climbs(path) ?
+	               problem_set_reason(problem, EINVAL, path, "cannot be followed", "it leads upwards (..)") :
+	               0;
+}
 
-	for (; plain && *(path += strspn(path, "/")); path += strcspn(path, "/")) {
-		size_t bytes = strcspn(path, "/");
+static errcode_t check_paths(const struct update_options *options, struct problem *problem)
+{
+	errcode_t error = options->into ? check_path(options->into, problem) : 0;
 
-		*end++ = '/';
-		memcpy(end, path, bytes);
-		end += bytes;
-	}
-	if (plain)
-		*end = '\0';
-	return plain;
+	for (uint32_t i = 0; !error && i < options->removed_count; i++)
+		error = check_path(options->removed[i], problem);
+	return error;
 }
 
 static errcode_t update_with(const struct update_options *options, struct pool *pool, update_listener listener,
@@ -165,8 +166,10 @@ static errcode_t update_with(const struct update_options *options, struct pool *
 {
 	struct update_plan plan = { .base = plain_path(options->into ? options->into : "") };
 	struct update_target target;
-	errcode_t error = plan.base ? target_examine(options, &target, problem) : ENOMEM;
+	errcode_t error = plan.base ? check_paths(options, problem) : ENOMEM;
 
+	if (!error)
+		error = target_examine(options, &target, problem);
 	if (error) {
 		update_plan_free(&plan);
 		return error;

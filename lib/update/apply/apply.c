@@ -141,8 +141,10 @@ static errcode_t too_large(const struct applying *applying, uint64_t blocks)
 	return problem_set_reason(applying->problem, EXT2MB_ET_TRANSACTION_SIZE, applying->options->image,
 	                          "cannot update it in one transaction",
 	                          "%" PRIu64 " blocks would be logged, and its journal holds %" PRIu64
-	                          ": make it larger (tune2fs -J size=), give --new-file, or leave out --atomic",
-	                          blocks, update_filesystem_log_room(filesystem));
+	                          ": make it larger (tune2fs -J size=), %s",
+	                          blocks, update_filesystem_log_room(filesystem),
+	                          applying->options->is_atomic ? "give --new-file, or leave out --atomic" :
+	                                                         "or give --new-file");
 }
 
 static errcode_t commit(struct applying *applying)

@@ -113,7 +113,7 @@ static errcode_t link_name(struct applying *applying, const struct update_action
 
 	if (error)
 		return error;
-	/* Its last name is gone. */
+	/* It has been deleted: nothing may lead to it. */
 	if (!inode.value.links)
 		return EUCLEAN;
 	if (inode.value.links >= EXT2_LINK_MAX)

@@ -21,11 +21,7 @@ static void hear(void *context, const struct image_damage *damage)
 static errcode_t find_parent(struct comparison *comparison, const char *into)
 {
 	const struct damage_listener damage = { hear, comparison };
-	size_t bytes = strlen(into);
-
-	while (bytes && into[bytes - 1] == '/')
-		bytes--;
-	size_t start = bytes;
+	size_t bytes = strlen(into), start = bytes;
 
 	while (start && into[start - 1] != '/')
 		start--;
@@ -33,7 +29,7 @@ static errcode_t find_parent(struct comparison *comparison, const char *into)
 
 	if (!directory)
 		return ENOMEM;
-	if (start == bytes || bytes - start > EXT2_NAME_LEN)
+	if (bytes - start > EXT2_NAME_LEN)
 		return EINVAL;
 	comparison->base_name = into + start;
 	comparison->base_name_bytes = (uint8_t)(bytes - start);
@@ -44,10 +40,10 @@ static errcode_t find_parent(struct comparison *comparison, const char *into)
 static errcode_t find_base(struct comparison *comparison)
 {
 	const struct damage_listener damage = { hear, comparison };
-	const char *into = comparison->options->into;
+	const char *into = comparison->plan->base;
 	struct volume_inode inode;
 	uint32_t ino = EXT2_ROOT_INO;
-	errcode_t error = into ? paths_lookup(comparison->volume, into, damage, &ino) : 0;
+	errcode_t error = paths_lookup(comparison->volume, into, damage, &ino);
 
 	if (error == ENOENT && !find_parent(comparison, into))
 		return 0;
@@ -57,7 +53,7 @@ static errcode_t find_base(struct comparison *comparison)
 	if (!error && !S_ISDIR(inode.view.mode))
 		error = ENOTDIR;
 	if (error)
-		return problem_set(comparison->problem, error, into ? into : "/", "cannot update this directory");
+		return problem_set(comparison->problem, error, *into ? into : "/", "cannot update this directory");
 	comparison->found[TREE_ROOT] = ino;
 	return 0;
 }

@@ -33,7 +33,7 @@ struct comparison {
 
 	/* Where the tree's root is to be made, if it is not there: */
 	uint32_t base_parent;
-	const char *base_name; /* in options->into */
+	const char *base_name; /* in plan->base */
 	uint8_t base_name_bytes;
 
 	uint32_t *found;              /* by node: what has its name in the image now; 0: nothing has */
@@ -73,8 +73,8 @@ MUST_CHECK errcode_t comparison_remove_paths(struct comparison *comparison);
 /* With options->compares_bytes: finds out which files have the contents of what has their names, by all workers. */
 MUST_CHECK errcode_t comparison_compare_bytes(struct comparison *comparison);
 
-/* Refuses what this filesystem cannot hold: too large files, too long targets, too many xattrs. */
-MUST_CHECK errcode_t comparison_check_storable(const struct comparison *comparison);
+/* Refuses what this filesystem cannot hold: too large files, too long targets, too many xattrs or links. */
+MUST_CHECK errcode_t comparison_check_storable(struct comparison *comparison);
 
 /* Says for each node what is to be done; comparison_find() has been called. */
 MUST_CHECK errcode_t comparison_decide(struct comparison *comparison);

@@ -3,19 +3,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <ext2fs/ext2fs.h>
-
-#include "ondisk/directory.h"
-#include "support/bisect.h"
 #include "support/run/interrupt.h"
 #include "support/vector.h"
 #include "update/compare/comparison.h"
-
-/* A name of the tree, by the hash of its folded form. */
-struct folded_name {
-	uint32_t hash, minor;
-	uint32_t node;
-};
+#include "update/compare/folded_names.h"
 
 /* A name of the image that the tree does not have. */
 struct other_name {
@@ -29,66 +20,11 @@ struct finding {
 	struct comparison *comparison;
 	uint32_t node;
 	bool lists_others;          /* they are to be removed */
-	struct folded_name *folded; /* sorted by hash; NULL: the directory heeds case */
-	uint32_t folded_count;
+	struct folded_names folded; /* empty: the directory heeds case */
 	struct other_name *others;
 	size_t other_count, other_capacity;
 	errcode_t error;
 };
-
-static int compare_folded(const void *one, const void *other)
-{
-	const struct folded_name *left = one, *right = other;
-
-	if (left->hash != right->hash)
-		return left->hash < right->hash ? -1 : 1;
-	return left->minor < right->minor ? -1 : left->minor > right->minor;
-}
-
-/* Names that are not valid in the encoding are compared by their bytes alone. */
-static errcode_t fold_names(struct finding *finding)
-{
-	const struct comparison *comparison = finding->comparison;
-	const struct tree_node *directory = &comparison->plan->tree->nodes[finding->node];
-
-	finding->folded = malloc((directory->child_count + 1ul) * sizeof(*finding->folded));
-	if (!finding->folded)
-		return ENOMEM;
-	for (uint32_t i = 0; i < directory->child_count; i++) {
-		uint32_t node = directory->first_child + i;
-		const struct tree_node *child = &comparison->plan->tree->nodes[node];
-		const struct directory_name name = { child->name, child->name_bytes };
-		struct folded_name *folded = &finding->folded[finding->folded_count];
-
-		folded->node = node;
-		if (!directory_hash(&comparison->volume->format, &name, true, &folded->hash, &folded->minor))
-			finding->folded_count++;
-	}
-	qsort(finding->folded, finding->folded_count, sizeof(*finding->folded), compare_folded);
-	return 0;
-}
-
-/* The node whose name differs from the entry's by case alone; TREE_ROOT: none. */
-static uint32_t find_folded(const struct finding *finding, const struct directory_entry *entry)
-{
-	const struct comparison *comparison = finding->comparison;
-	const struct directory_name name = { entry->name, entry->name_bytes };
-	const struct folded_name *folded = finding->folded;
-	struct folded_name wanted = { 0 };
-
-	if (directory_hash(&comparison->volume->format, &name, true, &wanted.hash, &wanted.minor))
-		return TREE_ROOT;
-	size_t at = BISECT(finding->folded_count, index, compare_folded(&folded[index], &wanted) >= 0);
-
-	for (; at < finding->folded_count && !compare_folded(&folded[at], &wanted); at++) {
-		const struct tree_node *child = &comparison->plan->tree->nodes[folded[at].node];
-
-		if (!ext2fs_casefold_cmp(comparison->volume->format.encoding, (const unsigned char *)child->name,
-		                         child->name_bytes, (const unsigned char *)entry->name, entry->name_bytes))
-			return folded[at].node;
-	}
-	return TREE_ROOT;
-}
 
 static errcode_t note_other(struct finding *finding, const struct directory_entry *entry)
 {
@@ -118,8 +54,9 @@ static void find_entry(void *context, const struct directory_entry *entry)
 	struct comparison *comparison = finding->comparison;
 	uint32_t child = tree_find(comparison->plan->tree, finding->node, entry->name, entry->name_bytes);
 
-	if (child == TREE_ROOT && finding->folded)
-		child = find_folded(finding, entry);
+	if (child == TREE_ROOT && finding->folded.list)
+		child = folded_names_find(comparison, &finding->folded,
+		                          (struct directory_name){ entry->name, entry->name_bytes });
 	if (child != TREE_ROOT)
 		comparison->found[child] = entry->ino;
 	else if (finding->lists_others && !finding->error && !is_lost_found(finding, entry))
@@ -168,15 +105,30 @@ static errcode_t find_in_directory(struct comparison *comparison, uint32_t node,
 	if (inode->view.flags & EXT4_ENCRYPT_FL)
 		return refuse_encrypted(comparison, node);
 	if (inode->view.flags & EXT4_CASEFOLD_FL && comparison->volume->format.encoding)
-		error = fold_names(&finding);
+		error = folded_names_make(comparison, node, &finding.folded);
 	if (!error)
 		directory_walk(&comparison->walker, inode->ino, inode->raw, &inode->view, &visitor, &shape);
 	error = error ? error : finding.error ? finding.error : comparison_check(comparison, node);
 	if (!error)
 		error = remove_others(&finding);
-	free(finding.folded);
+	folded_names_free(&finding.folded);
 	free(finding.others);
 	return error;
+}
+
+/*
+ * A source that only names files in a directory says nothing of the directory itself, which may be /lib of an image
+ * where that leads to usr/lib: all that uses it would be lost.
+ */
+static errcode_t refuse_symlink(const struct comparison *comparison, uint32_t node)
+{
+	SCOPE_FREE char *path = update_node_path(comparison->plan, node);
+
+	return problem_set_reason(
+		comparison->problem, ENOTDIR, comparison->options->image, "cannot update",
+		"%s: it is a symbolic link, and a source has files in a directory of this name, which "
+		"it does not describe",
+		path ? path : "?");
 }
 
 static errcode_t find_node(struct comparison *comparison, uint32_t number)
@@ -191,6 +143,8 @@ static errcode_t find_node(struct comparison *comparison, uint32_t number)
 	if (!S_ISDIR(node->mode))
 		return 0;
 	error = comparison_read_inode(comparison, number, ino, &inode);
+	if (!error && S_ISLNK(inode.view.mode) && node->is_implied && !node->is_opaque && !comparison->options->mirrors)
+		return refuse_symlink(comparison, number);
 	if (error || !S_ISDIR(inode.view.mode))
 		return error;
 	comparison->plan->inos[number] = ino;

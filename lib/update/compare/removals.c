@@ -4,10 +4,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "allocator/core/bits.h"
 #include "image/lookup.h"
 #include "support/run/interrupt.h"
 #include "support/vector.h"
+#include "update/build/plain_path.h"
 #include "update/compare/comparison.h"
+#include "update/compare/folded_names.h"
 #include "update/compare/linked_files.h"
 
 /* Lists the entries of a directory, after those that are listed already. */
@@ -21,7 +24,7 @@ struct listing {
 static errcode_t add_removal(struct comparison *comparison, uint32_t directory, const char *path, const char *name,
                              uint8_t name_bytes, uint32_t ino)
 {
-	/* The root is nothing but the slash. */
+	/* The root is nothing but the slash, or nothing. */
 	size_t path_bytes = strcmp(path, "/") ? strlen(path) : 0;
 	SCOPE_FREE char *whole = malloc(path_bytes + name_bytes + 2);
 
@@ -127,25 +130,7 @@ errcode_t comparison_remove_below(struct comparison *comparison, uint32_t node)
 
 /* --- Paths that the user named ------------------------------------------------------------------------------------ */
 
-/* Without slashes at its ends, and with one between names. The caller frees it; NULL: no memory. */
-static char *plain_path(const char *path)
-{
-	char *plain = malloc(strlen(path) + 1), *end = plain;
-
-	for (; plain && *(path += strspn(path, "/")); path += strcspn(path, "/")) {
-		size_t bytes = strcspn(path, "/");
-
-		if (end > plain)
-			*end++ = '/';
-		memcpy(end, path, bytes);
-		end += bytes;
-	}
-	if (plain)
-		*end = '\0';
-	return plain;
-}
-
-/* The rest of path below a directory; NULL: it is not below it. Both are plain. */
+/* The rest of path below a directory; NULL: it is not below it. Both are plain paths. */
 static const char *path_below(const char *path, const char *directory)
 {
 	size_t bytes = strlen(directory);
@@ -156,23 +141,79 @@ static const char *path_below(const char *path, const char *directory)
 	                                                                                  NULL;
 }
 
+/* A symbolic link on the way is not followed: what is there under the path is not known then. */
+static errcode_t refuse_symlink(struct comparison *comparison, char *path)
+{
+	errcode_t error = 0;
+
+	for (char *slash = strchr(path + 1, '/'); !error && slash; slash = strchr(slash + 1, '/')) {
+		struct volume_inode inode;
+		uint32_t ino;
+
+		*slash = '\0';
+		error = paths_lookup(comparison->volume, path, (struct damage_listener){ 0 }, &ino);
+		if (!error)
+			error = comparison_read_inode(comparison, TREE_ROOT, ino, &inode);
+		SCOPE_FREE char *link = !error && S_ISLNK(inode.view.mode) ? strdup(path) : NULL;
+
+		*slash = '/';
+		if (!error && link)
+			error = problem_set_reason(comparison->problem, ENOTDIR, path, "cannot remove",
+			                           "%s is a symbolic link: name what it leads to", link);
+	}
+	return error;
+}
+
+/* The node of a directory of the image; TREE_ROOT, unless that is it: there is none. */
+static uint32_t node_of(const struct comparison *comparison, uint32_t directory)
+{
+	const struct update_plan *plan = comparison->plan;
+
+	for (uint32_t node = 0; node < plan->tree->node_count; node++)
+		if (plan->inos[node] == directory && S_ISDIR(plan->tree->nodes[node].mode))
+			return node;
+	return TREE_ROOT;
+}
+
+/* Where case is ignored, the tree may have the name in another one. */
+static errcode_t find_other_case(struct comparison *comparison, uint32_t directory, const char *name, bool *is_there)
+{
+	const struct tree *tree = comparison->plan->tree;
+	struct folded_names names;
+	struct volume_inode inode;
+	errcode_t error = comparison_read_inode(comparison, TREE_ROOT, directory, &inode);
+
+	*is_there = false;
+	if (error || !(inode.view.flags & EXT4_CASEFOLD_FL) || !comparison->volume->format.encoding)
+		return error;
+	error = folded_names_make(comparison, node_of(comparison, directory), &names);
+	if (error)
+		return error;
+	uint32_t node = folded_names_find(comparison, &names, (struct directory_name){ name, (uint8_t)strlen(name) });
+
+	*is_there = node != TREE_ROOT && !linked_inode(tree, node);
+	folded_names_free(&names);
+	return 0;
+}
+
 /* The name in its directory, which comparison->directories may say is emptied anyway. */
 static errcode_t remove_path(struct comparison *comparison, char *path)
 {
 	const struct damage_listener damage = { 0 };
 	char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-	uint32_t directory = EXT2_ROOT_INO, ino;
+	uint32_t directory, ino;
 	errcode_t error = paths_lookup(comparison->volume, path, damage, &ino);
 
-	if (!error && slash) {
+	if (!error) {
 		*slash = '\0';
 		error = paths_lookup(comparison->volume, path, damage, &directory);
 		*slash = '/';
 	}
 	/* It is gone: the same command again shall not fail. */
-	if (error == ENOENT || error == ENOTDIR)
+	if (error == ENOENT)
 		return 0;
+	if (error == ENOTDIR)
+		return refuse_symlink(comparison, path);
 	if (error)
 		return error;
 	if (ino < comparison->volume->geometry.first_inode)
@@ -180,14 +221,17 @@ static errcode_t remove_path(struct comparison *comparison, char *path)
 		                          "it is the filesystem's own");
 	const uint32_t *fate = inode_map_find(&comparison->directories, directory);
 
-	if (fate && *fate != DIRECTORY_KEPT)
-		return 0;
-	size_t from = comparison->removal_count;
-	SCOPE_FREE char *whole = NULL;
+	bool is_there = fate && *fate != DIRECTORY_KEPT;
 
-	if (asprintf(&whole, "/%.*s", slash ? (int)(slash - path) : 0, path) < 0)
-		return ENOMEM;
-	error = add_removal(comparison, directory, whole, name, (uint8_t)strlen(name), ino);
+	if (fate && !is_there)
+		error = find_other_case(comparison, directory, slash + 1, &is_there);
+	if (error || is_there)
+		return error;
+	size_t from = comparison->removal_count;
+
+	*slash = '\0';
+	error = add_removal(comparison, directory, path, slash + 1, (uint8_t)strlen(slash + 1), ino);
+	*slash = '/';
 	return error ? error : complete(comparison, TREE_ROOT, from);
 }
 
@@ -201,9 +245,12 @@ typedef errcode_t (*path_function)(struct comparison *comparison, char *path, bo
 
 static errcode_t mark_path(struct comparison *comparison, char *path, bool is_in_tree, uint32_t node)
 {
+	struct tree_node *nodes = comparison->plan->tree->nodes;
+
 	(void)path;
-	if (is_in_tree)
-		comparison->plan->tree->nodes[node].is_opaque = true;
+	/* The mark makes anything else a whiteout. */
+	if (is_in_tree && S_ISDIR(nodes[node].mode))
+		nodes[node].is_opaque = true;
 	return 0;
 }
 
@@ -215,9 +262,9 @@ static errcode_t remove_other_path(struct comparison *comparison, char *path, bo
 }
 
 /* A path that is named twice counts once. */
-static errcode_t visit_plain_paths(struct comparison *comparison, char **paths, uint32_t count, const char *into,
-                                   path_function function)
+static errcode_t visit_plain_paths(struct comparison *comparison, char **paths, uint32_t count, path_function function)
 {
+	const char *into = comparison->plan->base;
 	errcode_t error = 0;
 
 	/* A directory comes before what lies below it. */
@@ -242,14 +289,13 @@ static errcode_t visit_plain_paths(struct comparison *comparison, char **paths, 
 static errcode_t visit_paths(struct comparison *comparison, path_function function)
 {
 	const struct update_options *options = comparison->options;
-	SCOPE_FREE char *into = plain_path(options->into ? options->into : "");
 	SCOPE_FREE char **paths = calloc(options->removed_count + 1ul, sizeof(*paths));
-	errcode_t error = into && paths ? 0 : ENOMEM;
+	errcode_t error = paths ? 0 : ENOMEM;
 
 	for (uint32_t i = 0; !error && i < options->removed_count; i++)
 		error = (paths[i] = plain_path(options->removed[i])) ? 0 : ENOMEM;
 	if (!error)
-		error = visit_plain_paths(comparison, paths, options->removed_count, into, function);
+		error = visit_plain_paths(comparison, paths, options->removed_count, function);
 	for (uint32_t i = 0; paths && i < options->removed_count; i++)
 		free(paths[i]);
 	return error;
@@ -260,7 +306,20 @@ errcode_t comparison_mark_paths(struct comparison *comparison)
 	return visit_paths(comparison, mark_path);
 }
 
+/* comparison_decide() has looked at all other removals. */
+static errcode_t check_links(const struct comparison *comparison, size_t from)
+{
+	for (size_t i = from; comparison->linked && i < comparison->removal_count; i++)
+		if (bits_test(comparison->linked, comparison->removals[i].ino))
+			return problem_set_reason(comparison->problem, EOPNOTSUPP, comparison->removals[i].path,
+			                          "cannot remove", "a source links to it: make two updates of it");
+	return 0;
+}
+
 errcode_t comparison_remove_paths(struct comparison *comparison)
 {
-	return visit_paths(comparison, remove_other_path);
+	size_t from = comparison->removal_count;
+	errcode_t error = visit_paths(comparison, remove_other_path);
+
+	return error ? error : check_links(comparison, from);
 }

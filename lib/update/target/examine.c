@@ -106,35 +106,77 @@ static errcode_t check_verity(const struct update_options *options, const struct
 	return 0;
 }
 
-/* Another process may have it open; a mount that is not ours to see has a device exclusively. */
-static errcode_t check_use(const struct update_options *options, struct update_target *target, struct problem *problem)
+/*
+ * Before anything is read, so that all of it is of one moment. Another process may have a file open; a mount that is
+ * not ours to see has a device exclusively.
+ */
+static void lock(const struct update_options *options, struct update_target *target)
 {
 	struct stat status;
 
+	/* The opening of the volume says why this fails. */
+	if (stat(options->image, &status))
+		return;
+	target->is_device = S_ISBLK(status.st_mode);
+	if (!target->is_device && !S_ISREG(status.st_mode))
+		return;
+	target->lock_descriptor = open(options->image, O_RDONLY | O_CLOEXEC | (target->is_device ? O_EXCL : 0));
+	if (target->lock_descriptor < 0 || fstat(target->lock_descriptor, &status))
+		target->lock_error = errno;
+	else if (flock(target->lock_descriptor, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+		target->lock_error = EWOULDBLOCK;
+	/* Its state may have been older than the lock. */
+	else if (!target->is_device && !fstat(target->lock_descriptor, &status))
+		target->changed = status.st_ctim;
+}
+
+static errcode_t check_use(const struct update_options *options, const struct update_target *target,
+                           struct problem *problem)
+{
 	if (target->volume.is_mounted)
 		return refuse(options, EBUSY, "it is mounted", problem);
-	if (fstat(target->volume.descriptor, &status))
-		return problem_set(problem, errno, options->image, ACTION);
-	target->is_device = S_ISBLK(status.st_mode);
-	SCOPE_CLOSE int descriptor = open(options->image, O_RDONLY | O_CLOEXEC | (target->is_device ? O_EXCL : 0));
-
-	if (descriptor < 0)
-		return errno == EBUSY ? refuse(options, EBUSY, "it is in use", problem) :
-		                        problem_set(problem, errno, options->image, ACTION);
+	if (target->lock_error == EBUSY)
+		return refuse(options, EBUSY, "it is in use", problem);
+	if (target->lock_error == EWOULDBLOCK)
+		return refuse(options, EBUSY, "another program is changing it", problem);
+	if (target->lock_error)
+		return problem_set(problem, target->lock_error, options->image, ACTION);
 	if (access(options->image, W_OK) && !options->is_dry_run)
 		return problem_set(problem, errno, options->image, ACTION);
-	if (flock(descriptor, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
-		return refuse(options, EBUSY, "another program is changing it", problem);
 	return 0;
+}
+
+errcode_t target_check(const struct update_options *options, const struct update_target *target,
+                       struct problem *problem)
+{
+	struct stat status, named;
+
+	if (target->is_device || target->lock_descriptor < 0)
+		return 0;
+	if (fstat(target->lock_descriptor, &status) || stat(options->image, &named))
+		return problem_set(problem, errno, options->image, ACTION);
+	if (status.st_ctim.tv_sec == target->changed.tv_sec && status.st_ctim.tv_nsec == target->changed.tv_nsec &&
+	    status.st_dev == named.st_dev && status.st_ino == named.st_ino)
+		return 0;
+	return refuse(options, EBUSY, "another program has changed it meanwhile", problem);
+}
+
+void target_unlock(const struct update_target *target)
+{
+	if (target->lock_descriptor >= 0)
+		flock(target->lock_descriptor, LOCK_UN);
 }
 
 errcode_t target_examine(const struct update_options *options, struct update_target *target, struct problem *problem)
 {
-	*target = (struct update_target){ 0 };
+	*target = (struct update_target){ .lock_descriptor = -1 };
+	lock(options, target);
 	errcode_t error = volume_open_as_replayed(options->image, options->offset_bytes, &target->volume, problem);
 
-	if (error)
+	if (error) {
+		target_close(target);
 		return problem_set(problem, error, options->image, ACTION);
+	}
 	const struct ext2_super_block *super = &target->volume.superblock;
 
 	target->is_open = true;
@@ -158,4 +200,7 @@ void target_close(struct update_target *target)
 	if (target->is_open)
 		volume_close(&target->volume);
 	target->is_open = false;
+	if (target->lock_descriptor >= 0)
+		close(target->lock_descriptor);
+	target->lock_descriptor = -1;
 }

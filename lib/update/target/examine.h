@@ -2,6 +2,8 @@
 /* May the image be changed? Answered before anything of it is written, its journal included. */
 #pragma once
 
+#include <time.h>
+
 #include "image/volume.h"
 #include "update/build/options.h"
 
@@ -10,15 +12,29 @@ struct update_target {
 	bool is_open;         /* the volume */
 	bool has_journal;     /* of its own */
 	bool is_device;
+	int lock_descriptor;     /* has the image alone: by flock(2), a device by O_EXCL, too; -1: none */
+	errcode_t lock_error;    /* why it has not; 0: it has, or locks do not work there */
+	struct timespec changed; /* a file's time of its last change, when it was locked */
 };
 
 /*
- * Opens the image for reading. Refuses what is mounted or in use (EBUSY), what has features that this code does not
- * know (EXT2_ET_UNSUPP_FEATURE, EXT2_ET_RO_UNSUPP_FEATURE), what e2fsck should look at first or is damaged (EUCLEAN),
- * and what has a hash tree of dm-verity after its end, which would no longer fit (EPERM).
+ * Locks the image, so that it stays as it is, and opens it for reading. Refuses what is mounted or in use (EBUSY), what
+ * has features that this code does not know (EXT2_ET_UNSUPP_FEATURE, EXT2_ET_RO_UNSUPP_FEATURE), what e2fsck should
+ * look at first or is damaged (EUCLEAN), and what has a hash tree of dm-verity after its end, which would no longer fit
+ * (EPERM).
  */
 MUST_CHECK errcode_t target_examine(const struct update_options *options, struct update_target *target,
                                     struct problem *problem);
+
+/* EBUSY if a file has been changed or replaced since it was examined: then what was read of it is stale. */
+MUST_CHECK errcode_t target_check(const struct update_options *options, const struct update_target *target,
+                                  struct problem *problem);
+
+/*
+ * Lets a handle for transactions take the lock, which it wants for itself; others may take it before that handle does,
+ * so target_check() is called again afterwards. A device stays closed to others.
+ */
+void target_unlock(const struct update_target *target);
 
 /* A second time it does nothing. */
 void target_close(struct update_target *target);

@@ -78,6 +78,18 @@ static errcode_t copy_data(int from, int to)
 	return error;
 }
 
+/* The others would keep the old contents. Looked at before all the work. */
+static errcode_t check_names(const struct output *output, struct problem *problem)
+{
+	struct stat status;
+
+	if (stat(output->path, &status))
+		return problem_set(problem, errno, output->path, ACTION);
+	return status.st_nlink > 1 ? problem_set_reason(problem, EBUSY, output->path, "cannot replace it by a copy",
+	                                                "it has other names (hard links)") :
+	                             0;
+}
+
 errcode_t working_copy_make(const struct update_options *options, struct working_copy *copy, struct problem *problem)
 {
 	*copy = (struct working_copy){ .output = {
@@ -87,6 +99,8 @@ errcode_t working_copy_make(const struct update_options *options, struct working
 	if (!error && copy->output.is_device)
 		return problem_set_reason(problem, EINVAL, options->image, ACTION,
 		                          "a device cannot be replaced by a copy of it");
+	if (!error)
+		error = check_names(&copy->output, problem);
 	if (!error)
 		error = output_open(&copy->output, problem);
 	if (error)
