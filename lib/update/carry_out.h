@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A plan becomes true: in the image itself, or in a copy that takes its name. */
+/* Carries out a plan: in the image itself, or in a copy that takes its name. */
 #pragma once
 
 #include "support/run/pool.h"
@@ -8,7 +8,7 @@
 #include "update/build/report.h"
 #include "update/target/examine.h"
 
-/* May close the target. Errors name the image, or the file that is at fault. */
+/* May close the target. Errors name the image, or the file that causes them. */
 MUST_CHECK errcode_t carry_out(const struct update_options *options, struct update_plan *plan,
                                struct update_target *target, struct pool *pool, struct update_report *report,
                                struct problem *problem);

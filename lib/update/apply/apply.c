@@ -14,13 +14,13 @@
 #include "update/apply/sealing.h"
 
 /*
- * The most that an action logs, beside bitmaps and releases: three inodes (its own, that of what it replaces,
- * the directory's), an xattr block that is shared, and blocks of a directory whose leaf and index are split.
+ * The most blocks that an action logs, without bitmaps and releases: three inodes (its own, the replaced one, the
+ * directory's), a shared xattr block, and the blocks of a directory whose leaf and index are split.
  */
 #define MOST_LOGGED_BLOCKS 14u
-/* A batch ends after so many actions in any case: their files' extents and xattrs are in memory. */
+/* A batch ends after this many actions in any case, since it keeps its files' extents and xattrs in memory. */
 #define MOST_BATCH 8192u
-/* Runs of blocks of a large file are not shorter, as a rule. */
+/* As a rule, the runs of blocks of a large file are not shorter. */
 #define BLOCKS_OF_A_RUN 64u
 
 errcode_t applying_problem(const struct applying *applying, const struct update_action *action, errcode_t error,
@@ -47,7 +47,7 @@ static bool is_full(errcode_t error)
 	return error == EXT2MB_ET_NO_SPACE || error == EXT2MB_ET_NO_INODES || error == ENOSPC;
 }
 
-/* Places as many of the actions as there is space for. *placed: how many. */
+/* Places as many of the actions as there is space for. *placed is their number. */
 static errcode_t place_batch(struct applying *applying, size_t first, size_t most, size_t *placed)
 {
 	errcode_t error = 0;
@@ -86,7 +86,7 @@ static errcode_t seal_batch(struct applying *applying, size_t first, size_t coun
 	return error ? problem_set(applying->problem, error, applying->options->image, "cannot write a directory") : 0;
 }
 
-/* *done: how many actions have been carried out. */
+/* *done is how many actions have been carried out. */
 static errcode_t run_batch(struct applying *applying, size_t first, size_t most, size_t *done)
 {
 	errcode_t error = place_batch(applying, first, most, done);
@@ -100,8 +100,8 @@ static errcode_t run_batch(struct applying *applying, size_t first, size_t most,
 }
 
 /*
- * The groups whose bitmaps an action changes: small ones lie in few, and what large ones go to and come from is counted
- * as if each run were as short as in a badly fragmented filesystem.
+ * Returns how many groups' bitmaps an action changes. Small actions change few. For large ones, each run counts as if
+ * it were as short as in a badly fragmented filesystem.
  */
 static uint64_t changed_groups(const struct applying *applying, const struct update_action *action)
 {
@@ -111,7 +111,7 @@ static uint64_t changed_groups(const struct applying *applying, const struct upd
 	return runs < groups ? runs : groups;
 }
 
-/* How many actions may follow in this transaction; 0: it has to end first. */
+/* Returns how many actions may follow in this transaction; 0 if it has to end first. */
 static size_t next_batch(const struct applying *applying, size_t first)
 {
 	const struct update_plan *plan = applying->plan;
@@ -128,7 +128,7 @@ static size_t next_batch(const struct applying *applying, size_t first)
 			break;
 		count++;
 	}
-	/* Each batch writes its directories: many small ones at the end of a log cost more than a commit. */
+	/* Each batch writes its directories: many small batches at the end of a log cost more than a commit. */
 	if (begun > room / 2 && count < room / MOST_LOGGED_BLOCKS / 4 && first + count < plan->count)
 		return 0;
 	return count;
@@ -165,7 +165,7 @@ static errcode_t begin(const struct applying *applying)
 	               0;
 }
 
-/* Where space has run out, what has been freed comes back with the next commit. */
+/* True if a commit helps: space has run out, and the commit makes the freed space available. */
 static bool helps_commit(const struct applying *applying, errcode_t error, bool is_fresh)
 {
 	return is_full(error) && !applying->is_sealing && !is_fresh && !applying->options->is_atomic;

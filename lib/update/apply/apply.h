@@ -9,9 +9,9 @@
 #include "update/target/filesystem.h"
 
 /*
- * After success all of it is on the disk. After an error what earlier transactions did is, and the filesystem is
- * whole. EXT2MB_ET_TRANSACTION_SIZE: with options->is_atomic, it is more than one transaction holds;
- * EXT2MB_ET_NO_SPACE, EINTR, errors of reading sources and of writing.
+ * After success all changes are on the disk. After an error the changes of earlier transactions are on the disk, and
+ * the filesystem is whole. EXT2MB_ET_TRANSACTION_SIZE: options->is_atomic is set, and the update is more than one
+ * transaction holds. Other errors: EXT2MB_ET_NO_SPACE, EINTR, errors of reading sources and of writing.
  */
 MUST_CHECK errcode_t apply_plan(const struct update_options *options, struct update_plan *plan,
                                 struct update_filesystem *filesystem, struct pool *pool, struct update_report *report,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The inside of apply/. Actions are carried out in batches, each of them in three stages: the first takes inode
- * numbers and blocks (placing.h), the second writes contents, by all workers (copying.h), the third changes inodes and
- * directories (sealing.h). Batches follow each other in one transaction as long as its log has room.
+ * The inside of apply/. Actions are carried out in batches, and each batch has three stages. The first takes inode
+ * numbers and blocks (placing.h). The second writes contents, with all workers (copying.h). The third changes inodes
+ * and directories (sealing.h). Batches follow each other in one transaction as long as its log has room.
  */
 #pragma once
 
@@ -16,7 +16,7 @@
 #include "update/compare/inode_map.h"
 #include "update/target/filesystem.h"
 
-/* A value of an xattr, in an inode of its own (feature ea_inode). */
+/* An xattr's value in an inode of its own (feature ea_inode). */
 struct placed_value {
 	uint32_t ino, hash, bytes;
 	uint32_t of; /* which xattr of the set */
@@ -27,7 +27,7 @@ struct placed_value {
 	uint64_t clusters;
 };
 
-/* An inode that an action of the batch makes or makes anew, and where its contents go. */
+/* An inode that an action of the batch makes or makes anew, and the place of its contents. */
 struct placed_inode {
 	const struct update_action *action;
 	uint32_t node, ino;
@@ -37,12 +37,12 @@ struct placed_inode {
 	uint32_t map_block_count;
 	uint64_t clusters; /* of contents, map, xattr block and values */
 	uint64_t xattr_block;
-	bool has_old_inline; /* data in the inode, which stay; so xattrs do not go there */
+	bool has_old_inline; /* data in the inode, which stay there; so xattrs do not go there */
 	struct xattr_layout layout;
-	uint8_t *xattr_area;         /* owned; NULL: there is none in the inode */
+	uint8_t *xattr_area;         /* owned; NULL: the inode has no xattrs in it */
 	struct placed_value *values; /* owned */
 	uint32_t value_count;
-	uint32_t flags;       /* of the file, once they are known */
+	uint32_t flags;       /* the file's flags, once they are known */
 	uint8_t *inline_data; /* owned; NULL: the contents have blocks, or there are none */
 	uint32_t inline_bytes;
 };
@@ -59,16 +59,16 @@ struct applying {
 	struct update_filesystem *filesystem;
 	const struct ondisk_format *format; /* of the filesystem */
 
-	/* The batch has these: */
+	/* These belong to the batch: */
 	bool is_sealing;             /* inodes and directories have been changed */
-	struct placed_inode *placed; /* ascending by their actions */
+	struct placed_inode *placed; /* in ascending order of their actions */
 	size_t placed_count, placed_capacity;
-	struct inode_map numbers; /* by directory's inode: the number of its open_directory, and 1 */
+	struct inode_map numbers; /* by directory's inode: 1 + the number of its open_directory */
 	struct open_directory **directories;
 	size_t directory_count, directory_capacity;
 };
 
-/* Records a problem of what an action is about. */
+/* Records a problem with the action's file. */
 errcode_t applying_problem(const struct applying *applying, const struct update_action *action, errcode_t error,
                            const char *what);
 

@@ -9,15 +9,18 @@
 #include "support/run/interrupt.h"
 #include "support/vector.h"
 
-/* As in populate/data/copy.c: files above this are cut into slices, and a job of small ones has so much data. */
+/*
+ * The limits are those of populate/data/copy.c: larger files are cut into slices, and a job of small files has this
+ * much data.
+ */
 #define SLICE_BYTES (8u << 20)
 #define JOB_BYTES (2u << 20)
 #define FILE_COST_BYTES 2048u
 
-/* Inodes first .. end-1 of the batch, or one slice of inode `first`. */
+/* A job has the inodes first .. end-1 of the batch, or one slice of inode `first`. */
 struct copy_job {
 	uint32_t first, end;
-	uint32_t slice; /* for end == first */
+	uint32_t slice; /* valid if end == first */
 };
 
 struct copy_worker {
@@ -37,7 +40,7 @@ static const struct tree_node *node_of(const struct applying *applying, const st
 	return &applying->plan->tree->nodes[placed->node];
 }
 
-/* Blocks of at most RUN_WRITER_BYTES, with zeros after the end of the file. */
+/* Copies at most RUN_WRITER_BYTES of blocks, with zeros after the end of the file. */
 static errcode_t copy_blocks(struct applying *applying, struct copy_worker *own, const struct placed_inode *placed,
                              const struct file_extent *blocks, struct problem *problem)
 {
@@ -59,7 +62,7 @@ static errcode_t copy_blocks(struct applying *applying, struct copy_worker *own,
 	return 0;
 }
 
-/* Those of an extent that lie in [first, end), in pieces. */
+/* Copies the blocks of an extent that lie in [first, end), in pieces. */
 static errcode_t copy_extent(struct applying *applying, struct copy_worker *own, const struct placed_inode *placed,
                              const struct file_extent *extent, uint64_t first, uint64_t end, struct problem *problem)
 {
@@ -82,7 +85,7 @@ static errcode_t copy_extent(struct applying *applying, struct copy_worker *own,
 	return error;
 }
 
-/* slice SIZE_MAX: all of the file. */
+/* If slice is SIZE_MAX, copies the whole file. */
 static errcode_t copy_file(struct applying *applying, struct copy_worker *own, struct placed_inode *placed,
                            size_t slice, struct problem *problem)
 {
@@ -94,7 +97,7 @@ static errcode_t copy_file(struct applying *applying, struct copy_worker *own, s
 
 	if (error)
 		return error;
-	/* Slices run at the same time. */
+	/* Slices are copied at the same time, so only the first one sets the flags. */
 	if (!node->has_flags && (slice == SIZE_MAX || !slice))
 		placed->flags = content_reader_flags(own->reader);
 	if (placed->inline_data)
@@ -105,7 +108,7 @@ static errcode_t copy_file(struct applying *applying, struct copy_worker *own, s
 	return error;
 }
 
-/* Has it contents that are written now? */
+/* True if the inode has contents that the batch writes. */
 static bool is_copied(const struct applying *applying, const struct placed_inode *placed)
 {
 	return S_ISREG(node_of(applying, placed)->mode) && placed->action->verb != UPDATE_METADATA;
@@ -138,7 +141,7 @@ static errcode_t run_job(void *context, unsigned int worker, size_t index, struc
 	return error ? problem_set(problem, error, applying->options->image, "cannot write") : 0;
 }
 
-/* Holes are left out. */
+/* Holes do not count. */
 static uint64_t written_bytes(const struct applying *applying, const struct placed_inode *placed)
 {
 	uint64_t bytes = placed->inline_bytes, size = node_of(applying, placed)->size_bytes;
@@ -158,7 +161,7 @@ static errcode_t add_job(struct copying *copying, struct copy_job job)
 	return error;
 }
 
-/* Large files first, since all workers would wait for one that begins last. */
+/* Lists large files first, since all workers would wait for a large file that begins last. */
 static errcode_t list_slices(struct copying *copying)
 {
 	struct applying *applying = copying->applying;

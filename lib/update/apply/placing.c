@@ -49,9 +49,9 @@ errcode_t place_clusters(struct update_filesystem *filesystem, uint64_t goal, ui
 /* --- Blocks of contents ------------------------------------------------------------------------------------------- */
 
 /*
- * No preallocation: a request of its very size finds the holes that earlier updates have left, where files that share
- * one would take the long free extents. After 20 updates of 1 % of linux-source's files half of the free space was in
- * extents of up to 104 KiB with preallocations.
+ * This uses no preallocation. A request of the exact size finds the holes that earlier updates have left. Files that
+ * share a preallocation would take the long free extents: with preallocations, after 20 updates of 1 % of
+ * linux-source's files half of the free space was in extents of up to 104 KiB.
  */
 static errcode_t take_run(struct placing *placing, uint32_t logical, uint64_t blocks)
 {
@@ -172,7 +172,7 @@ static errcode_t take_xattrs(struct placing *placing)
 
 	if (placing->node->xattrs == TREE_NO_XATTRS)
 		return 0;
-	/* Inline data that are there already need the room in the inode. */
+	/* Inline data that are already in the inode need its room. */
 	if (placed->has_old_inline) {
 		format.inode_bytes = EXT2_GOOD_OLD_INODE_SIZE;
 		format.extra_isize = 0;
@@ -196,7 +196,10 @@ static errcode_t take_xattrs(struct placing *placing)
 
 /* --- An inode ----------------------------------------------------------------------------------------------------- */
 
-/* Is it stored in the inode? Symlinks are not: e2fsck 1.47.0 forgets such ones when it counts quotas. */
+/*
+ * True if the contents are stored in the inode. Symlinks are not: e2fsck 1.47.0 forgets inline symlinks when it counts
+ * quotas.
+ */
 static bool is_inline(const struct placing *placing)
 {
 	uint64_t bytes = S_ISDIR(placing->node->mode) ? INODE_ROOT_BYTES : placing->node->size_bytes;
@@ -256,13 +259,15 @@ static errcode_t take_number(struct placing *placing)
 	error = inode_store_read(applying_access(placing->applying), placing->placed->ino, raw, &before);
 	if (error)
 		return error;
-	/* A file that is replaced stays the same one to those who hold it by its number. */
+	/*
+	 * A file that is replaced keeps its generation, so it stays the same file for those who hold it by its number.
+	 */
 	placing->placed->generation =
 		action->verb == UPDATE_REPLACE ? before.value.generation : inode_next_generation(raw);
 	return 0;
 }
 
-/* The inode is there, and gets other xattrs. */
+/* Takes what an existing inode needs for its new xattrs. */
 static errcode_t take_change(struct placing *placing)
 {
 	struct placed_inode *placed = placing->placed;
@@ -309,7 +314,10 @@ static void give_back_extents(struct placing *placing, const struct extent_list 
 		errcode_t error = ext2mb_free(placing->filesystem->worker, extents->extents[i].physical,
 		                              whole_clusters(placing->format, extents->extents[i].count));
 
-		/* Then they stay in use by no one, until e2fsck finds them: nothing better can be done. */
+		/*
+		 * After an error the clusters stay in use without an owner until e2fsck finds them: nothing better can
+		 * be done.
+		 */
 		(void)error;
 	}
 }
@@ -366,7 +374,7 @@ void placed_inode_free(struct placed_inode *placed)
 	free(placed->inline_data);
 }
 
-/* Where the inode's group begins: its first blocks are metadata, and those after them near enough. */
+/* Returns where the inode's group begins. The first blocks are metadata, and those after them are near enough. */
 static uint64_t goal_of(const struct update_filesystem *filesystem, uint32_t parent)
 {
 	const struct geometry *geometry = &filesystem->volume.geometry;

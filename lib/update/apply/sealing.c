@@ -30,7 +30,7 @@ static uint8_t file_type(uint16_t mode)
 	}
 }
 
-/* The last name of a file takes its inode along. */
+/* Removes a link. With a file's last name its inode goes, too. */
 static errcode_t drop_link(struct applying *applying, uint32_t ino)
 {
 	SCOPE_FREE uint8_t *raw = malloc(applying->format->inode_bytes);
@@ -48,7 +48,7 @@ static errcode_t drop_link(struct applying *applying, uint32_t ino)
 	return inode_store_change(applying_access(applying), ino, &inode);
 }
 
-/* An inode has lost a name. A directory is empty by now. */
+/* Drops an inode that has lost a name. A directory is empty by now. */
 static errcode_t drop(struct applying *applying, uint32_t directory, uint32_t ino, bool is_directory)
 {
 	if (!is_directory)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The user's options, and what the update did or would do. */
+/* The user's options for an update. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,21 +15,21 @@
 struct struct_io_manager; /* libext2fs's */
 
 struct update_options {
-	const char *image; /* a regular file or a block device with the filesystem that is changed */
+	const char *image; /* the regular file or block device that has the filesystem to change */
 	uint64_t offset_bytes;
-	const char *const *sources; /* laid over the image, see source/sources.h */
+	const char *const *sources; /* the sources to lay over the image, see source/sources.h */
 	uint32_t source_count;
 	struct source_layering layering; /* keeping is WHITEOUTS_AS_MARKS */
 	const char *const *removed;      /* paths of the image */
 	uint32_t removed_count;
-	const char *into;     /* the directory of the image where the sources' root is; NULL: its root */
-	bool mirrors;         /* what the sources do not have is removed, below that directory */
-	bool compares_bytes;  /* files of equal size are read; false: equal size and mtime are enough */
-	bool is_atomic;       /* all of it or nothing, or an error */
-	bool makes_new_file;  /* a copy of the image is changed, and takes its name */
-	bool is_dry_run;      /* nothing is written */
-	bool lists_actions;   /* the report has them all */
-	bool one_file_system; /* the next ones are as of populate/build/options.h */
+	const char *into;    /* the image's directory that the sources' root is laid over; NULL: its root */
+	bool mirrors;        /* below that directory, names that the sources lack are removed */
+	bool compares_bytes; /* files of equal size are compared byte by byte; false: equal size and mtime are enough */
+	bool is_atomic;      /* the update makes all changes or none, or fails */
+	bool makes_new_file; /* the changes go into a copy of the image, which takes its name */
+	bool is_dry_run;     /* nothing is written */
+	bool lists_actions;  /* the report lists all actions */
+	bool one_file_system; /* the following options are as in populate/build/options.h */
 	bool all_times;
 	bool has_epoch;
 	int64_t epoch;
@@ -38,15 +38,15 @@ struct update_options {
 	struct source_limits limits;
 	uint64_t memory_bytes;
 	unsigned int threads;
-	const struct exclude *exclude; /* NULL: nothing */
-	struct owner_map *owners;      /* NULL: owners stay the sources' */
-	const char *metadata;          /* NULL: none */
-	struct progress *progress;     /* may be NULL */
-	uint64_t most_logged_blocks;   /* of a transaction; 0: as many as the journal holds. Tests want more of them */
-	struct struct_io_manager *manager; /* for transactions; NULL: libext2mb's. Tests record what is written */
+	const struct exclude *exclude;     /* NULL: nothing */
+	struct owner_map *owners;          /* NULL: files keep the sources' owners */
+	const char *metadata;              /* NULL: none */
+	struct progress *progress;         /* may be NULL */
+	uint64_t most_logged_blocks;       /* in a transaction; 0: as many as the journal holds. Tests need several */
+	struct struct_io_manager *manager; /* for transactions; NULL: libext2mb's. Tests use one that records writes */
 };
 
-/* A file's time as it is stored: none is after the epoch, if there is one. */
+/* Returns a file's time as it is stored: not after the epoch, if there is one. */
 static inline struct tree_time update_time(const struct update_options *options, struct tree_time time)
 {
 	return options->has_epoch && time.seconds >= options->epoch ? (struct tree_time){ options->epoch, 0, true } :

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What an update did, or would do. */
+/* The report of an update, or of a dry run. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,13 +8,13 @@
 #include "support/problem.h"
 
 struct update_report {
-	uint64_t added, replaced, changed, removed, unchanged; /* names; changed: only their metadata */
+	uint64_t added, replaced, changed, removed, unchanged; /* names; changed: only their metadata has changed */
 	uint64_t data_bytes;                                   /* written as contents of files */
 	uint64_t commits, logged_blocks, direct_blocks;        /* of all transactions */
-	uint64_t grown_bytes;                                  /* by which the filesystem has become larger */
-	uint64_t kept_names;                                   /* of the image, in directories that were read */
+	uint64_t grown_bytes;                                  /* by which the filesystem has grown */
+	uint64_t kept_names;                                   /* names of the image in directories that were read */
 	struct warnings warnings;
-	bool skipped_image; /* it lies in its own source */
+	bool skipped_image; /* the image lies in its own source, and was left out of it */
 };
 
 void update_report_clear(struct update_report *report);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A set of xattrs of a tree in the form of lib/ondisk. */
+/* A set of the tree's xattrs in the form of lib/ondisk. */
 #pragma once
 
 #include "ondisk/xattr.h"
@@ -11,6 +11,6 @@ struct xattr_list {
 	struct xattr_layout layout;
 };
 
-/* E2BIG: more than a file can have. Errors of xattr_place(). */
+/* E2BIG: a file cannot have so many. Other errors are xattr_place()'s. */
 MUST_CHECK errcode_t xattr_list_make(const struct tree *tree, uint32_t set, const struct ondisk_format *format,
                                      struct xattr_list *list);

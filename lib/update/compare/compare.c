@@ -17,7 +17,7 @@ static void hear(void *context, const struct image_damage *damage)
 		comparison->damage = damage->what;
 }
 
-/* The last name of a path that is not there is made, if its directory is there. */
+/* The last name of the path may be missing if its directory is there: the update makes it. */
 static errcode_t find_parent(struct comparison *comparison, const char *into)
 {
 	const struct damage_listener damage = { hear, comparison };
@@ -91,7 +91,7 @@ static void close_comparison(struct comparison *comparison)
 	inode_map_free(&comparison->directories);
 }
 
-/* Removals come before everything else. */
+/* Puts removals before all other actions. */
 static errcode_t join_removals(struct comparison *comparison)
 {
 	struct update_plan *plan = comparison->plan;

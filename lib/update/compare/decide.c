@@ -35,7 +35,9 @@ static errcode_t add_action(struct comparison *comparison, enum update_verb verb
 						 });
 }
 
-/* Has to be done before a name can lead to something else: what has it may be a directory. */
+/*
+ * Empties the directory that has the name now, if there is one. This comes before the name can lead to another inode.
+ */
 static errcode_t empty_name(struct comparison *comparison, uint32_t node, bool *was_directory)
 {
 	uint32_t ino = comparison->found[node];
@@ -46,7 +48,7 @@ static errcode_t empty_name(struct comparison *comparison, uint32_t node, bool *
 	return *was_directory ? comparison_remove_below(comparison, node) : error;
 }
 
-/* The last name of a file would go before it gets another one. */
+/* Refuses, since the file's last name would be removed before the file gets another one. */
 static errcode_t refuse_linked(const struct comparison *comparison, const char *path)
 {
 	return problem_set_reason(
@@ -76,7 +78,7 @@ static errcode_t name_file(struct comparison *comparison, enum update_verb verb,
 
 /* --- Files with their names --------------------------------------------------------------------------------------- */
 
-/* The further names of a file: a run of deciding->further. */
+/* Returns the further names of a file: a run of deciding->further. */
 static const struct further_name *further_names(const struct deciding *deciding, uint32_t first, size_t *count)
 {
 	const struct further_name *all = deciding->further;
@@ -88,7 +90,7 @@ static const struct further_name *further_names(const struct deciding *deciding,
 	return all + start;
 }
 
-/* An inode of the image that may stay the file's: the first one that one of its names leads to. */
+/* Chooses an inode of the image that may stay the file's: the first one that one of its names leads to. */
 static errcode_t choose_inode(const struct deciding *deciding, uint32_t node, const struct further_name *further,
                               size_t count, struct volume_inode *chosen, uint32_t *names)
 {
@@ -112,7 +114,7 @@ static errcode_t choose_inode(const struct deciding *deciding, uint32_t node, co
 	return 0;
 }
 
-/* What is to be done with that inode; UPDATE_CREATE: it does not stay, UPDATE_LINK: nothing. */
+/* Chooses the action for that inode. UPDATE_CREATE: the inode does not stay; UPDATE_LINK: the inode does not change. */
 static errcode_t choose_verb(struct deciding *deciding, uint32_t node, const struct volume_inode *inode, uint32_t names,
                              struct update_action *action)
 {
@@ -129,7 +131,10 @@ static errcode_t choose_verb(struct deciding *deciding, uint32_t node, const str
 	action->changes_xattrs = sameness == SAME_BUT_XATTRS;
 	if (sameness == SAME)
 		action->verb = UPDATE_LINK;
-	/* Another name of the file keeps what it has; and names of the file say its type. */
+	/*
+	 * A new inode is made in two cases: the old one has names that are not the file's, which keep its contents, or
+	 * the type changes, which the file's directory entries store.
+	 */
 	else if (inode->view.links != names || (inode->view.mode ^ comparison->plan->tree->nodes[node].mode) & S_IFMT)
 		action->verb = UPDATE_CREATE;
 	else
@@ -137,7 +142,7 @@ static errcode_t choose_verb(struct deciding *deciding, uint32_t node, const str
 	return 0;
 }
 
-/* A file of the image, which gets this name, too. */
+/* Gives this name, too, to a file of the image. */
 static errcode_t decide_linked(const struct deciding *deciding, uint32_t node, uint32_t ino)
 {
 	struct comparison *comparison = deciding->comparison;
@@ -181,7 +186,7 @@ static errcode_t decide_file(struct deciding *deciding, uint32_t node)
 	return error;
 }
 
-/* Its first name has been decided on. */
+/* The action for the file's first name has been decided. */
 static errcode_t decide_further(const struct deciding *deciding, uint32_t node)
 {
 	struct comparison *comparison = deciding->comparison;
@@ -334,7 +339,7 @@ static errcode_t list_further(struct deciding *deciding)
 	return error;
 }
 
-/* What has a further name in the tree is nobody's else. */
+/* Claims the inodes that nodes are further names of, so that no other file takes them. */
 static errcode_t claim_linked(struct comparison *comparison)
 {
 	const struct tree *tree = comparison->plan->tree;

@@ -6,7 +6,7 @@
 
 #define LEAST_SLOTS 64u
 
-/* The slot of the inode, or the free one where it would be. */
+/* Returns the inode's slot, or the free slot where it would be. */
 static struct inode_map_slot *find_slot(const struct inode_map *map, uint32_t ino)
 {
 	size_t mask = map->capacity - 1, at = ino * UINT64_C(0x9e3779b97f4a7c15) >> 32 & mask;

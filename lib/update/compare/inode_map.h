@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From inode numbers to a number of the caller's: few of an image's inodes, so it is a hash table. Zero-initialise. */
+/*
+ * Maps inode numbers to numbers of the caller's. It holds few of an image's inodes, so it is a hash table.
+ * Zero-initialise.
+ */
 #pragma once
 
 #include <stddef.h>
@@ -17,10 +20,10 @@ struct inode_map {
 	size_t count, capacity;       /* a power of two */
 };
 
-/* Returns where the inode's number is kept; NULL: the map does not have the inode. */
+/* Returns a pointer to the inode's number; NULL if the map does not have the inode. */
 uint32_t *inode_map_find(const struct inode_map *map, uint32_t ino);
 
-/* Finds the inode, or adds it with 0. *value is valid until the next call. ino is not 0. ENOMEM. */
+/* Finds the inode, or adds it with the number 0. *value is valid until the next call. ino is not 0. ENOMEM. */
 MUST_CHECK errcode_t inode_map_enter(struct inode_map *map, uint32_t ino, uint32_t **value);
 
 void inode_map_free(struct inode_map *map);

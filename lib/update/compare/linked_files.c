@@ -10,7 +10,7 @@
 #include "tree/tree_builder.h"
 #include "tree/xattr_table.h"
 
-/* Damage shows when the names are compared. */
+/* Damage is reported later, when the names are compared. */
 static errcode_t add_file(const struct linked_files *files, struct tree *tree, struct tree_builder *builder,
                           uint32_t origin, const char *path)
 {

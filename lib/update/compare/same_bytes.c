@@ -19,9 +19,9 @@ struct byte_worker {
 
 struct byte_comparison {
 	struct comparison *comparison;
-	uint32_t *nodes; /* regular files of the same size as what has their name */
+	uint32_t *nodes; /* regular files that are as long as the image's files of their names */
 	size_t count, capacity;
-	bool *is_same; /* of the same numbers */
+	bool *is_same; /* by index in nodes */
 	struct byte_worker *workers;
 };
 

@@ -15,7 +15,7 @@ static int compare_names(const void *one, const void *other)
 	return strcmp(((const struct volume_xattr *)one)->name, ((const struct volume_xattr *)other)->name);
 }
 
-/* Leaves what a tree keeps, sorted as the tree's sets are. */
+/* Keeps the xattrs that a tree holds, in the order of the tree's sets. */
 static void sort_kept(struct volume_xattrs *xattrs)
 {
 	size_t kept = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Is a file of the tree what the image has already? */
+/* Compares a file of the tree with one of the image. */
 #pragma once
 
 #include "image/directory_walk.h"
@@ -13,10 +13,10 @@ enum sameness {
 	SAME,
 	SAME_CONTENTS,   /* only owner, mode, times, flags or project differ */
 	SAME_BUT_XATTRS, /* and xattrs do */
-	SAME_NOTHING,    /* or it has not been found out */
+	SAME_NOTHING,    /* or the contents have not been compared */
 };
 
-/* One thread's. */
+/* One thread uses a judge. */
 struct sameness_judge {
 	const struct tree *tree;
 	const struct volume *volume;
@@ -26,9 +26,9 @@ struct sameness_judge {
 };
 
 /*
- * Compares a node with the inode that has its name. With options->compares_bytes has_same_bytes says whether regular
- * files of equal size have equal contents; without, equal size and mtime suffice. A host's regular file has no flags
- * until it is copied, so its flags do not count. Errors in reading; EUCLEAN: the image is damaged.
+ * Compares a node with the inode that has its name. With options->compares_bytes, has_same_bytes says whether regular
+ * files of equal size have equal contents. Without it, equal size and mtime suffice. A regular file of the host has no
+ * flags until it is copied, so its flags are not compared. Errors: those of reading, EUCLEAN (the image is damaged).
  */
 MUST_CHECK errcode_t sameness_judge(struct sameness_judge *judge, uint32_t node, const struct volume_inode *inode,
                                     bool has_same_bytes, enum sameness *sameness);

@@ -19,7 +19,7 @@ static errcode_t check_size(const struct comparison *comparison, const struct tr
 	case S_IFREG:
 		return node->size_bytes > file_map_max_bytes(format) ? EFBIG : 0;
 	case S_IFLNK:
-		/* The target and its end must fit one block. */
+		/* The target and its terminating NUL must fit one block. */
 		return node->size_bytes < format->block_bytes ? 0 : ENAMETOOLONG;
 	case S_IFCHR:
 	case S_IFBLK:
@@ -56,7 +56,7 @@ static errcode_t refuse(const struct comparison *comparison, uint32_t number, er
 	return problem_set(comparison->problem, error, path, ACTION);
 }
 
-/* e2fsck -p gives up on a lost+found that is not a directory: a host could not boot from that. */
+/* e2fsck -p gives up if lost+found is not a directory: a host could not boot from such an image. */
 static bool is_wrong_lost_found(const struct comparison *comparison, const struct tree_node *node)
 {
 	return node->parent == TREE_ROOT && comparison->found[TREE_ROOT] == EXT2_ROOT_INO && !S_ISDIR(node->mode) &&

@@ -24,8 +24,8 @@ struct directory_editor {
 	struct editor_allocation allocation;
 	enum form form;
 	uint32_t flags, first_flags;
-	uint32_t first_count; /* blocks when it was opened */
-	errcode_t broken;     /* what was changed in memory may be incomplete */
+	uint32_t first_count; /* the number of blocks when it was opened */
+	errcode_t broken;     /* the state in memory may be incomplete */
 };
 
 static bool is_valid_name(struct directory_name name)
@@ -36,7 +36,7 @@ static bool is_valid_name(struct directory_name name)
 	return name.name[0] != '.' || name.length_bytes > 2 || (name.length_bytes == 2 && name.name[1] != '.');
 }
 
-/* Opens blocks, and finds out which form they have. */
+/* Opens the directory's blocks, and finds out its form. */
 static errcode_t open_blocks(struct directory_editor *editor, const struct directory_editor_options *options)
 {
 	const struct ondisk_format *format = options->format;
@@ -54,7 +54,7 @@ static errcode_t open_blocks(struct directory_editor *editor, const struct direc
 	editor->form = FORM_LINEAR;
 	if (!(options->flags & EXT2_INDEX_FL))
 		return 0;
-	/* Without dir_index an index is blocks of entries that look unused; but those have no checksums. */
+	/* Without dir_index an index looks like blocks of unused entries; but those have no checksums. */
 	if (!format->dir_index)
 		return format->checksums ? EXT2_ET_DIR_CORRUPTED : 0;
 	editor->form = FORM_INDEXED;
@@ -120,7 +120,7 @@ void directory_editor_close(struct directory_editor *editor)
 	free(editor);
 }
 
-/* Errors after which nothing was changed leave the editor as it is. */
+/* Notes an error. Errors after which nothing has changed leave the editor usable. */
 static errcode_t note(struct directory_editor *editor, errcode_t error)
 {
 	if (error && error != ENOENT && error != EEXIST && error != EINVAL && error != EILSEQ && error != EFBIG)
@@ -176,14 +176,14 @@ static errcode_t find(struct directory_editor *editor, struct directory_name nam
 	return error ? error : editor_index_find(&editor->blocks, &editor->names, &hashed, place);
 }
 
-/* To be called for whatever was changed. */
+/* Marks a block, or the inline data, as changed. Every change must be marked. */
 static void change(struct directory_editor *editor, struct editor_block *block)
 {
 	if (block)
 		editor_blocks_change(&editor->blocks, block);
 	else
 		editor->data.is_changed = true;
-	/* What was an index would be without the new name. */
+	/* A linear directory drops the index flag: its old index would lack the new name. */
 	if (editor->form == FORM_LINEAR)
 		editor->flags &= ~EXT2_INDEX_FL;
 }
@@ -227,7 +227,7 @@ errcode_t directory_editor_remove(struct directory_editor *editor, struct direct
 	return 0;
 }
 
-/* Inline data becomes a block, which is new. */
+/* Moves inline data into a new block. */
 static errcode_t leave_inode(struct directory_editor *editor)
 {
 	struct editor_block *block;
@@ -246,7 +246,7 @@ static errcode_t leave_inode(struct directory_editor *editor)
 	return 0;
 }
 
-/* Adds to the first block with room. ENOSPC. */
+/* Adds the name to the first block that has room for it. ENOSPC. */
 static errcode_t add_to_blocks(struct directory_editor *editor, struct directory_name name,
                                struct directory_target target)
 {
@@ -309,7 +309,7 @@ static errcode_t add(struct directory_editor *editor, struct directory_name name
 	if (editor->form == FORM_LINEAR) {
 		errcode_t error = add_linear(editor, name, target);
 
-		/* Unless the directory has become an indexed one, that was all. */
+		/* If the directory is still linear, the name has been added. */
 		if (error || editor->form == FORM_LINEAR)
 			return error;
 	}
@@ -331,7 +331,7 @@ errcode_t directory_editor_add(struct directory_editor *editor, struct directory
 		return error;
 	if (!target.ino || target.ino > editor->blocks.inode_count)
 		return EINVAL;
-	/* The function only reads the name, whatever its prototype says. */
+	/* The prototype lacks const, but the function only reads the name. */
 	if (editor->names.is_casefolded &&
 	    ext2fs_check_encoded_name(editor->names.format.encoding, (char *)(uintptr_t)name.name, name.length_bytes,
 	                              &bad))
@@ -339,7 +339,7 @@ errcode_t directory_editor_add(struct directory_editor *editor, struct directory
 	return note(editor, add(editor, name, target));
 }
 
-/* The record of ".." in a directory with blocks. */
+/* Finds the record of ".." in a directory that has blocks. */
 static errcode_t find_parent(struct directory_editor *editor, struct editor_block **block,
                              struct directory_record *record)
 {

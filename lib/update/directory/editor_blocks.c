@@ -48,7 +48,7 @@ void editor_blocks_close(struct editor_blocks *blocks)
 	free(blocks->map.extents);
 }
 
-/* The number of the block on the disk. */
+/* Returns the block's number on the disk. */
 static uint64_t physical_of(const struct editor_blocks *blocks, uint32_t logical)
 {
 	size_t low = 0, high = blocks->map.count;
@@ -69,7 +69,7 @@ static struct editor_block **bucket_of(const struct editor_blocks *blocks, uint3
 	return &blocks->buckets[logical & (blocks->bucket_count - 1)];
 }
 
-/* More buckets than blocks; without memory for more the lists become longer. */
+/* Keeps more buckets than blocks. If there is no memory for more, the lists become longer. */
 static void grow_buckets(struct editor_blocks *blocks)
 {
 	struct editor_block **old = blocks->buckets;
@@ -130,7 +130,7 @@ errcode_t editor_blocks_get(struct editor_blocks *blocks, uint32_t logical, unsi
 	for (*ret = *bucket_of(blocks, logical); *ret; *ret = (*ret)->next)
 		if ((*ret)->logical == logical)
 			return (*ret)->kind == kind ? 0 : EXT2_ET_DIR_CORRUPTED;
-	/* New ones are changed, and so they are here. */
+	/* New blocks are changed ones, so they were found above. */
 	assert(logical < blocks->mapped);
 	SCOPE_FREE struct editor_block *block = malloc(sizeof(*block) + blocks->format->block_bytes);
 

@@ -10,12 +10,15 @@
 #include "update/directory/editor_split.h"
 
 #define MOST_DEPTHS 3u /* index blocks above a leaf: the root and two levels of nodes */
-#define CONTINUED 1u   /* bit 0 of an index's hash: the child before ends with the same hash */
+#define CONTINUED 1u   /* bit 0 of an index's hash: the previous child ends with the same hash */
 
-/* Adding a name appends at most a leaf, and a node of each level. */
+/* Adding a name appends at most a leaf and one node for each level. */
 #define MOST_NEW_BLOCKS (1u + MOST_DEPTHS)
 
-/* From the root to a leaf: the numbers of the index blocks, and of the child that was taken in each. */
+/*
+ * A path from the root to a leaf: the numbers of the index blocks, and in each the position of the child that the path
+ * takes.
+ */
 struct index_path {
 	uint32_t depths;
 	struct {
@@ -24,7 +27,7 @@ struct index_path {
 	uint32_t leaf;
 };
 
-/* The index block at a depth, the root's being 0. */
+/* Gets the index block at a depth; the root's depth is 0. */
 static errcode_t get_frame(struct editor_blocks *blocks, const struct index_path *path, uint32_t depth,
                            struct editor_block **block, struct index_block *index)
 {
@@ -58,7 +61,7 @@ static errcode_t descend(struct editor_blocks *blocks, struct index_path *path, 
 	return 0;
 }
 
-/* The way to the first leaf that may have this hash. */
+/* Finds the path to the first leaf that may have this hash. */
 static errcode_t probe(struct editor_blocks *blocks, uint32_t hash, struct index_path *path)
 {
 	struct editor_block *root;
@@ -74,7 +77,7 @@ static errcode_t probe(struct editor_blocks *blocks, uint32_t hash, struct index
 	return descend(blocks, path, 0, &hash);
 }
 
-/* Goes on to the leaf after this one, if it begins with this hash. ENOENT. */
+/* Goes on to the next leaf if it begins with this hash. ENOENT. */
 static errcode_t next_leaf(struct editor_blocks *blocks, uint32_t hash, struct index_path *path)
 {
 	struct editor_block *block;
@@ -122,7 +125,9 @@ errcode_t editor_index_find(struct editor_blocks *blocks, const struct editor_na
 	return error ? error : EXT2_ET_DIR_CORRUPTED;
 }
 
-/* The depth from which all index blocks down to the leaf are full; path->depths: the lowest is not. */
+/*
+ * Returns the depth from which all index blocks down to the leaf are full; path->depths if the lowest one is not full.
+ */
 static errcode_t first_full(struct editor_blocks *blocks, const struct index_path *path, uint32_t *ret)
 {
 	struct editor_block *block;
@@ -139,7 +144,7 @@ static errcode_t first_full(struct editor_blocks *blocks, const struct index_pat
 	return 0;
 }
 
-/* Puts a level between the root and its children. */
+/* Inserts a level between the root and its children. */
 static errcode_t deepen(struct editor_blocks *blocks, struct editor_block *root, uint32_t depths)
 {
 	struct index_block index = editor_block_index(blocks, root);
@@ -153,7 +158,7 @@ static errcode_t deepen(struct editor_blocks *blocks, struct editor_block *root,
 	return 0;
 }
 
-/* Splits a node, whose parent has room. */
+/* Splits a node; its parent has room. */
 static errcode_t split_node(struct editor_blocks *blocks, const struct index_path *path, uint32_t depth)
 {
 	struct editor_block *block, *parent_block, *upper;
@@ -174,7 +179,7 @@ static errcode_t split_node(struct editor_blocks *blocks, const struct index_pat
 	return 0;
 }
 
-/* Sees to it that the lowest index block on the way to this hash has room for another leaf. */
+/* Makes room for another leaf in the lowest index block on the path to this hash. */
 static errcode_t make_room(struct editor_blocks *blocks, uint32_t hash, struct index_path *path)
 {
 	const uint32_t most_blocks = directory_most_blocks(blocks->format);
@@ -187,7 +192,10 @@ static errcode_t make_room(struct editor_blocks *blocks, uint32_t hash, struct i
 	    EXT4_DX_BLOCK_MASK - blocks->count < MOST_NEW_BLOCKS || blocks->count > most_blocks ||
 	    most_blocks - blocks->count < MOST_NEW_BLOCKS)
 		return EFBIG;
-	/* From the top down: a node can be split once its parent has room. Only damage takes more steps than depths. */
+	/*
+	 * Splits go from the top down, since a node can be split once its parent has room. Only damage takes more steps
+	 * than there are depths.
+	 */
 	for (uint32_t steps = 0; depth < path->depths; steps++) {
 		struct editor_block *root;
 
@@ -210,7 +218,7 @@ static errcode_t make_room(struct editor_blocks *blocks, uint32_t hash, struct i
 	return 0;
 }
 
-/* Splits a full leaf, and gives the name's half. */
+/* Splits a full leaf. *leaf becomes the half that the name belongs to. */
 static errcode_t split_leaf(struct editor_blocks *blocks, struct index_path *path, const struct hashed_entries *hashed,
                             uint32_t hash, struct editor_block **leaf)
 {
@@ -241,7 +249,7 @@ static errcode_t split_leaf(struct editor_blocks *blocks, struct index_path *pat
 	return 0;
 }
 
-/* The gaps of a leaf are too small: all of them together may do, else it is split. */
+/* No gap of the leaf is large enough. All its gaps together may be; if they are not, the leaf is split. */
 static errcode_t add_to_full_leaf(struct editor_blocks *blocks, const struct editor_names *names,
                                   const struct editor_name *name, struct directory_target target,
                                   struct index_path *path, struct editor_block *leaf)
@@ -259,7 +267,7 @@ static errcode_t add_to_full_leaf(struct editor_blocks *blocks, const struct edi
 	if (error)
 		return error;
 	editor_blocks_change(blocks, leaf);
-	/* The half of a block that was full has room for the longest name. */
+	/* Each half of a full block has room for the longest name. */
 	return entry_block_add(blocks->format, editor_block_entries(blocks, leaf), name->name, target) ?
 	               0 :
 	               EXT2_ET_DIR_CORRUPTED;

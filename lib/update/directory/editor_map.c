@@ -5,7 +5,7 @@
 
 #include <ext2fs/ext2_err.h>
 
-/* The block after the last one that has a place; 0: there is none. */
+/* Returns the block after the last one that has a place; 0 if there is none. */
 static uint64_t end_of(const struct extent_list *map)
 {
 	if (!map->count)
@@ -15,7 +15,7 @@ static uint64_t end_of(const struct extent_list *map)
 	return last->physical + last->count;
 }
 
-/* Takes a run for the blocks from `next` on: what is left of the last cluster, or what allocate() gives. */
+/* Takes a run for the blocks from `next` on: the rest of the last cluster, or a run from allocate(). */
 static errcode_t take_run(struct editor_blocks *blocks, const struct editor_allocation *allocation, uint32_t next,
                           uint64_t *start, uint32_t *got)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How the names of one directory are hashed and compared. */
+/* The way in which one directory's names are hashed and compared. */
 #pragma once
 
 #include "ondisk/entry_block.h"
 
 struct editor_names {
-	struct ondisk_format format; /* the filesystem's, but with the hash version of this directory */
+	struct ondisk_format format; /* the filesystem's, but with this directory's hash version */
 	bool is_casefolded;
 };
 
@@ -14,6 +14,6 @@ struct editor_name {
 	uint32_t hash;
 };
 
-/* A name with its hash. EXT2_ET_DIRHASH_UNSUPP. */
+/* Computes a name's hash. EXT2_ET_DIRHASH_UNSUPP. */
 MUST_CHECK errcode_t editor_name_hash(const struct editor_names *names, struct directory_name name,
                                       struct editor_name *ret);

@@ -55,7 +55,7 @@ errcode_t hashed_entries_read(const struct editor_names *names, struct entry_blo
 	return 0;
 }
 
-/* As the kernel does: from the end, as long as the middle of an entry is in the block's upper half. */
+/* This goes from the end, as the kernel does, as long as the middle of an entry is in the block's upper half. */
 uint32_t hashed_entries_half(const struct hashed_entries *hashed, uint32_t block_bytes)
 {
 	uint32_t half = hashed->count - 1, bytes = hashed->entries[half].bytes;

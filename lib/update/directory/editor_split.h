@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The entries of a leaf in the order of their hashes, so that it can be split. */
+/* A leaf's entries in the order of their hashes, so that it can be split. */
 #pragma once
 
 #include "update/directory/editor_names.h"
@@ -14,7 +14,7 @@ struct hashed_entries {
 	struct hashed_entry *entries;
 	uint32_t count;
 	uint32_t used_bytes;       /* of all of them */
-	struct entry_block copied; /* of the leaf, which may be written meanwhile */
+	struct entry_block copied; /* a copy of the leaf, which may be written meanwhile */
 };
 
 void hashed_entries_free(struct hashed_entries *hashed);
@@ -25,9 +25,9 @@ void hashed_entries_free(struct hashed_entries *hashed);
 MUST_CHECK errcode_t hashed_entries_read(const struct editor_names *names, struct entry_block entries,
                                          struct hashed_entries *hashed);
 
-/* Where to split, 1 to count - 1: about half of a block's bytes is after it. There are at least 2. */
+/* Returns where to split, 1 to count - 1: about half of a block's bytes come after it. There are at least 2 entries. */
 uint32_t hashed_entries_half(const struct hashed_entries *hashed, uint32_t block_bytes);
 
-/* Fills a leaf anew with the entries from `from` to before `end`, which fit. */
+/* Refills a leaf with the entries [from, end), which fit. */
 void hashed_entries_pack(const struct hashed_entries *hashed, const struct ondisk_format *format, uint32_t from,
                          uint32_t end, struct entry_block entries);

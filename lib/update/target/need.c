@@ -8,7 +8,7 @@
 #include "populate/plan/block_runs.h"
 #include "update/build/xattr_list.h"
 
-/* So many extents fit the root of a map, and so many at least each of its blocks. */
+/* The root of a map holds this many extents. Each block of a map is at least half full. */
 #define ROOT_EXTENTS 4u
 #define EXTENT_BYTES 12u
 
@@ -19,7 +19,10 @@ static uint64_t clusters(const struct ondisk_format *format, uint64_t blocks)
 	return (blocks + mask) >> format->cluster_bits;
 }
 
-/* Contents in one extent for each run; the map of an indirect one has a block for so many of the file's. */
+/*
+ * Counts one extent for each run of contents. The map of an indirect file has a block for as many of the file's blocks
+ * as numbers fit into one.
+ */
 static uint64_t contents_blocks(const struct ondisk_format *format, const struct tree_node *node)
 {
 	uint64_t in_clusters = 0, runs = 0, map = 0;
@@ -114,7 +117,7 @@ static void take(struct update_balance *balance, uint64_t count)
 		balance->peak = balance->taken - balance->freed;
 }
 
-/* An inode gives back its blocks with its last name. */
+/* With its last name, an inode gives back its blocks. */
 static errcode_t count_freed(const struct volume *volume, uint32_t ino, bool keeps_inode, uint8_t *raw,
                              struct update_need *need)
 {
@@ -130,7 +133,7 @@ static errcode_t count_freed(const struct volume *volume, uint32_t ino, bool kee
 	return 0;
 }
 
-/* A directory that gets names gets longer by these. */
+/* Returns the bytes by which a name makes its directory longer. */
 static uint64_t name_bytes(const struct tree_node *node)
 {
 	return node->name_bytes + 16u;

@@ -5,22 +5,22 @@
 #include "image/volume.h"
 #include "update/build/actions.h"
 
-/* A balance of blocks, or of inodes. Those that are freed can be taken again after a commit. */
+/* A balance of blocks, or of inodes. Freed ones can be taken again after a commit. */
 struct update_balance {
-	uint64_t taken, freed; /* altogether, blocks at most about */
-	uint64_t peak;         /* the most that is taken at a time, and not freed before */
+	uint64_t taken, freed; /* in all; for blocks, about the most */
+	uint64_t peak;         /* the most that are taken at a time, and not freed before */
 };
 
 struct update_need {
 	struct update_balance blocks, inodes;
 };
 
-/* Reads the inodes of what goes, and notes each action's blocks in it. Errors of reading. */
+/* Reads the inodes that are removed or replaced, and notes each action's blocks in it. Errors of reading. */
 MUST_CHECK errcode_t update_need_count(struct update_plan *plan, const struct volume *volume, struct update_need *need);
 
 /*
- * How many blocks and inodes the filesystem lacks for it, with free_blocks that are to be free afterwards; both 0:
- * none. at_once: what is freed cannot be used again, since all of it is one transaction.
+ * The number of blocks and inodes that the filesystem lacks for the update, if free_blocks are to stay free afterwards;
+ * both are 0 if it lacks none. at_once: freed blocks cannot be used again, since the update is one transaction.
  */
 struct update_lack {
 	uint64_t blocks, inodes;

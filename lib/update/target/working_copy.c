@@ -19,7 +19,7 @@
 #define PIECE_BYTES (1u << 20)
 #define MOST_AT_ONCE ((size_t)1 << 30)
 
-/* For files between which the kernel does not copy. */
+/* Copies between files for which the kernel's copy does not work. */
 static errcode_t copy_by_reading(int from, int to, off_t at, off_t end)
 {
 	SCOPE_FREE char *bytes = malloc(PIECE_BYTES);
@@ -65,7 +65,7 @@ static errcode_t copy_data(int from, int to)
 		return errno;
 	while (!error && end < status.st_size) {
 		start = lseek(from, end, SEEK_DATA);
-		/* Only a hole is left. */
+		/* The rest of the file is a hole. */
 		if (start < 0 && errno == ENXIO)
 			return 0;
 		if (start < 0)
@@ -110,7 +110,7 @@ errcode_t working_copy_make(const struct update_options *options, struct working
 	error = descriptor < 0 ? errno : copy_data(descriptor, copy->output.descriptor);
 	if (error)
 		return problem_set(problem, error, options->image, ACTION);
-	/* The handle that changes it locks it, too, through a descriptor of its own. */
+	/* The handle that changes the copy locks it, too, through a descriptor of its own. */
 	flock(copy->output.descriptor, LOCK_UN);
 	copy->path = copy->output.work_path;
 	return 0;
