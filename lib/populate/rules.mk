@@ -7,7 +7,6 @@ populate_sources := \
 	lib/populate/build/plan.c \
 	lib/populate/build/protection.c \
 	lib/populate/build/run_writer.c \
-	lib/populate/build/spool_directory.c \
 	lib/populate/data/block_sharing.c \
 	lib/populate/data/copy.c \
 	lib/populate/data/protect.c \

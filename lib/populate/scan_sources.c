@@ -5,14 +5,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "populate/build/spool_directory.h"
 #include "populate/format/mke2fs.h"
 #include "populate/plan/base_image.h"
 #include "populate/plan/encrypted.h"
 #include "populate/protect_tree.h"
 #include "populate/size/projects_wanted.h"
 #include "source/labels/labels.h"
-#include "source/unpack/window_budget.h"
+#include "source/reading.h"
 #include "source/manifest/metadata.h"
 #include "tree/xattr_table.h"
 #include "source/unpack/unpacked_store.h"
@@ -240,9 +239,6 @@ static errcode_t scan_tree(struct scanned *scanned, const struct workplace *work
                            struct populate_report *report)
 {
 	const struct populate_options *options = work->options;
-	struct unpacked_budget unpacked = { .most_bytes = options->memory_bytes };
-	struct window_budget windows = WINDOW_BUDGET_INITIALIZER;
-	struct source_counts counts = { .limits = options->limits };
 	struct scan_options scan_options = {
 		.skipped = &report->skipped_image,
 		.readers = work->readers,
@@ -255,30 +251,20 @@ static errcode_t scan_tree(struct scanned *scanned, const struct workplace *work
 		.takes_encrypted = true,
 		.warnings = &report->warnings,
 		.progress = options->progress,
-		.unpacked = &unpacked,
-		.windows = &windows,
-		.counts = &counts,
-		.unpack_threads = options->threads > 1 ? options->threads : 0,
 	};
-	struct stat status;
-	bool exists = stat(options->image, &status) == 0;
-	SCOPE_FREE char *spool = spool_directory(options->image);
-
-	if (!spool)
-		return ENOMEM;
-	scan_options.spool_directory = spool;
-	if (exists)
-		scan_options.image_status = &status;
-	/* An image inside its own source is left out. */
-	if (exists && S_ISREG(status.st_mode)) {
-		scan_options.skip_device = status.st_dev;
-		scan_options.skip_inode = status.st_ino;
-	}
+	const struct source_reading reading = {
+		.sources = options->sources,
+		.source_count = options->source_count,
+		.layering = options->layering,
+		.image = options->image,
+		.scan = &scan_options,
+		.limits = options->limits,
+		.memory_bytes = options->memory_bytes,
+		.threads = options->threads,
+	};
 	errcode_t error = ask_for_projects(scanned, work, &scan_options);
 	if (!error)
-		error = sources_scan(options->sources, options->source_count, &options->layering, &scan_options,
-		                     work->pool, &scanned->tree, work->problem);
-	unpacked_budget_release(&unpacked);
+		error = sources_read_unchanged(&reading, work->pool, &scanned->tree, work->problem);
 	if (!error)
 		error = report_sources(scanned, work, report);
 	if (!error)

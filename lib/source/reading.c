@@ -2,32 +2,15 @@
 #include "source/reading.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "source/manifest/metadata.h"
+#include "source/unpack/spool_directory.h"
 #include "source/unpack/unpacked_store.h"
 #include "source/unpack/window_budget.h"
 
-/*
- * Returns the directory for the temporary file of decompressed archives: TMPDIR; else /var/tmp if the image is a
- * device; else the image's directory, which has room. The caller frees it; NULL: no memory.
- */
-static char *spool_directory(const char *image, const struct stat *status)
-{
-	const char *chosen = getenv("TMPDIR"), *slash = strrchr(image, '/');
-
-	if (chosen && *chosen)
-		return strdup(chosen);
-	if (status && S_ISBLK(status->st_mode))
-		return strdup("/var/tmp");
-	if (!slash)
-		return strdup(".");
-	return slash == image ? strdup("/") : strndup(image, (size_t)(slash - image));
-}
-
-static errcode_t scan(const struct source_reading *reading, struct pool *pool, struct tree **ret,
-                      struct problem *problem)
+errcode_t sources_read_unchanged(const struct source_reading *reading, struct pool *pool, struct tree **ret,
+                                 struct problem *problem)
 {
 	struct unpacked_budget unpacked = { .most_bytes = reading->memory_bytes };
 	struct window_budget windows = WINDOW_BUDGET_INITIALIZER;
@@ -35,7 +18,7 @@ static errcode_t scan(const struct source_reading *reading, struct pool *pool, s
 	struct scan_options options = *reading->scan;
 	struct stat status;
 	bool exists = stat(reading->image, &status) == 0;
-	SCOPE_FREE char *spool = spool_directory(reading->image, exists ? &status : NULL);
+	SCOPE_FREE char *spool = spool_directory(reading->image);
 
 	if (!spool)
 		return ENOMEM;
@@ -60,7 +43,7 @@ static errcode_t scan(const struct source_reading *reading, struct pool *pool, s
 errcode_t sources_read(const struct source_reading *reading, struct pool *pool, struct tree **ret,
                        struct problem *problem)
 {
-	errcode_t error = scan(reading, pool, ret, problem);
+	errcode_t error = sources_read_unchanged(reading, pool, ret, problem);
 
 	if (!error && reading->owners)
 		error = owner_map_apply(reading->owners, *ret, problem);

@@ -19,6 +19,10 @@ struct source_reading {
 	const char *metadata;     /* a manifest for source/manifest/metadata.h; NULL: none */
 };
 
+/* Reads the sources as they are: owners and metadata are not used. Errors of sources_scan(). */
+MUST_CHECK errcode_t sources_read_unchanged(const struct source_reading *reading, struct pool *pool, struct tree **ret,
+                                            struct problem *problem);
+
 /* Errors of sources_scan(), owner_map_apply() and metadata_apply(). */
 MUST_CHECK errcode_t sources_read(const struct source_reading *reading, struct pool *pool, struct tree **ret,
                                   struct problem *problem);

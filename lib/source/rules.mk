@@ -54,6 +54,7 @@ source_sources := \
 	lib/source/unpack/gzip.c \
 	lib/source/unpack/inflate.c \
 	lib/source/unpack/packed_reader.c \
+	lib/source/unpack/spool_directory.c \
 	lib/source/unpack/unpack_stream.c \
 	lib/source/unpack/unpacked_store.c \
 	lib/source/unpack/window_budget.c \

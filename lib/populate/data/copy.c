@@ -6,11 +6,11 @@
 #include <sys/stat.h>
 
 #include "populate/build/run_writer.h"
-#include "populate/build/spool_directory.h"
 #include "populate/data/block_sharing.h"
 #include "populate/data/protect.h"
 #include "populate/metadata/flags.h"
 #include "populate/build/protection.h"
+#include "source/unpack/spool_directory.h"
 #include "tree/contents.h"
 #include "support/bisect.h"
 #include "support/vector.h"

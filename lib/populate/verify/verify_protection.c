@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "populate/build/spool_directory.h"
+#include "source/unpack/spool_directory.h"
 #include "populate/build/protection.h"
 
 #define PIECE_BYTES ((size_t)64 << 10) /* at least a block of the largest size */
