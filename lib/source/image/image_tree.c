@@ -238,8 +238,8 @@ static void finish_directory(struct tree_node *node, const struct image_director
 	node->links = 2 + directory->subdirectory_count;
 }
 
-static void fill_node(const struct image_scan *scan, struct image_worker *worker,
-                      const struct image_directory *directory, const struct image_entry *entry, uint32_t number)
+static void fill_node(const struct image_scan *scan, const struct image_directory *directory,
+                      const struct image_entry *entry, uint32_t number)
 {
 	struct tree_node *node = &scan->tree->nodes[number];
 
@@ -252,8 +252,6 @@ static void fill_node(const struct image_scan *scan, struct image_worker *worker
 		finish_directory(node, &scan->directories[entry->inode->directory]);
 	else
 		note_name(entry->inode, number);
-	if ((entry->inode->flags & EXT4_VERITY_FL) && !tree_detail(scan->tree, node)->verity)
-		count_first(&worker->verity, number);
 }
 
 /* Called for each node of a chunk. The names of a directory are a run of nodes. */
@@ -297,11 +295,12 @@ static errcode_t fill(const struct making *making, unsigned int worker, uint32_t
 
 	if (!entry->inode || entry->inode->refusal)
 		return refuse_entry(scan, directory, entry, problem);
+	(void)worker;
 	const char *misfit = image_entry_misfit(scan, directory, entry);
 
 	if (misfit)
 		return refuse(scan, directory, entry->name, EUCLEAN, misfit, problem);
-	fill_node(scan, &scan->workers[worker], &scan->directories[directory], entry, node);
+	fill_node(scan, &scan->directories[directory], entry, node);
 	return 0;
 }
 
@@ -314,15 +313,18 @@ static errcode_t fill_chunk(void *context, unsigned int worker, size_t index, st
 static errcode_t link_names(const struct making *making, unsigned int worker, uint32_t directory,
                             const struct image_entry *entry, uint32_t number, struct problem *problem)
 {
-	struct tree_node *node = &making->scan->tree->nodes[number];
+	struct tree *tree = making->scan->tree;
+	struct tree_node *node = &tree->nodes[number];
 
-	(void)worker;
 	(void)directory;
 	(void)problem;
 	if (entry->is_directory)
 		return 0;
 	node->link_to = entry->inode->first_node;
 	node->links = node->link_to == number ? entry->inode->links : 0;
+	/* Once for each file, whatever its names. */
+	if (node->link_to == number && (entry->inode->flags & EXT4_VERITY_FL) && !tree_detail(tree, node)->verity)
+		count_first(&making->scan->workers[worker].verity, number);
 	return 0;
 }
 
