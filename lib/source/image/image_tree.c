@@ -31,17 +31,23 @@ static struct ascent directory_step(const void *context, uint32_t number)
 }
 
 /* Refuses an entry of a directory; name NULL: the directory itself. */
-static errcode_t refuse(const struct image_scan *scan, uint32_t directory, const char *name, errcode_t error,
-                        const char *reason, struct problem *problem)
+static errcode_t refuse_action(const struct image_scan *scan, uint32_t directory, const char *name, errcode_t error,
+                               const char *action, const char *reason, struct problem *problem)
 {
 	const char *shown = name && image_is_encrypted(scan->directories[directory].inode) ? ENCRYPTED_NAME_TEXT : name;
 	SCOPE_FREE char *path = image_file_path(scan->name, directory_step, scan, directory, shown);
 
-	return problem_set_reason(problem, error, path ? path : scan->name, "cannot read", "%s", reason);
+	return problem_set_reason(problem, error, path ? path : scan->name, action, "%s", reason);
+}
+
+static errcode_t refuse(const struct image_scan *scan, uint32_t directory, const char *name, errcode_t error,
+                        const char *reason, struct problem *problem)
+{
+	return refuse_action(scan, directory, name, error, "cannot read", reason, problem);
 }
 
 static errcode_t refuse_damaged(const struct image_scan *scan, uint32_t directory, const char *name, uint32_t ino,
-                                struct problem *problem)
+                                const char *action, struct problem *problem)
 {
 	const struct image_note *note = image_find_note(scan, ino);
 	SCOPE_FREE char *reason = NULL;
@@ -56,7 +62,7 @@ static errcode_t refuse_damaged(const struct image_scan *scan, uint32_t director
 		made = asprintf(&reason, "damaged %s (inode %" PRIu32 "); e2fsck(8) may mend it", note->what, ino);
 	if (made < 0)
 		reason = NULL;
-	return refuse(scan, directory, name, EUCLEAN, reason ? reason : "it is damaged", problem);
+	return refuse_action(scan, directory, name, EUCLEAN, action, reason ? reason : "it is damaged", problem);
 }
 
 /* Refuses an entry whose inode cannot be taken. */
@@ -78,7 +84,7 @@ static errcode_t refuse_entry(const struct image_scan *scan, uint32_t directory,
 		return refuse(scan, directory, entry->name, EUCLEAN, "its inode has no type; e2fsck(8) may mend it",
 		              problem);
 	default:
-		return refuse_damaged(scan, directory, entry->name, entry->ino, problem);
+		return refuse_damaged(scan, directory, entry->name, entry->ino, "cannot read", problem);
 	}
 }
 
@@ -154,6 +160,14 @@ static errcode_t leave_out(const struct image_scan *scan, uint32_t number)
 	return 0;
 }
 
+static errcode_t warn_partial(const struct image_scan *scan, uint32_t number)
+{
+	struct problem problem = { 0 };
+
+	refuse_damaged(scan, number, NULL, scan->directories[number].inode->ino, "cannot read all names", &problem);
+	return warnings_add(scan->options->left_out, &problem, 1);
+}
+
 /* Puts the subdirectories on the stack from the last to the first, so that the first one is taken first. */
 static errcode_t enter_subdirectories(struct making *making, uint32_t number, uint32_t *depth)
 {
@@ -195,9 +209,12 @@ static errcode_t reach(struct making *making)
 		struct image_directory *directory = &scan->directories[number];
 
 		if (directory->inode->refusal)
-			return refuse_damaged(scan, number, NULL, directory->inode->ino, making->problem);
-		errcode_t error = leave_out(scan, number);
+			return refuse_damaged(scan, number, NULL, directory->inode->ino, "cannot read",
+			                      making->problem);
+		errcode_t error = directory->is_partial ? warn_partial(scan, number) : 0;
 
+		if (!error)
+			error = leave_out(scan, number);
 		if (error)
 			return image_failure(scan, error, making->problem);
 		directory->first_node = (uint32_t)next;
@@ -358,7 +375,7 @@ errcode_t image_make_tree(struct image_scan *scan, struct problem *problem)
 
 	if (!root || !S_ISDIR(root->node.mode) || root->refusal || image_is_encrypted(root))
 		return root && root->refusal == IMAGE_DAMAGED ?
-		               refuse_damaged(scan, ASCEND_ROOT, NULL, EXT2_ROOT_INO, problem) :
+		               refuse_damaged(scan, ASCEND_ROOT, NULL, EXT2_ROOT_INO, "cannot read", problem) :
 		       root && root->flags & EXT4_ENCRYPT_FL ?
 		               problem_set_reason(problem, EINVAL, scan->name, "cannot read",
 		                                  "its root directory is encrypted") :
