@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "source/kind/source_kind.h"
 #include "support/problem.h"
 
 struct update_report {
@@ -14,7 +15,7 @@ struct update_report {
 	uint64_t grown_bytes;                                  /* by which the filesystem has grown */
 	uint64_t kept_names;                                   /* names of the image in directories that were read */
 	struct warnings warnings;
-	bool skipped_image; /* the image lies in its own source, and was left out of it */
+	bool skipped[SCAN_OUTPUTS]; /* the image lies in its own source, and was left out of it */
 };
 
 void update_report_clear(struct update_report *report);
