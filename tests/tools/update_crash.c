@@ -355,6 +355,7 @@ int main(int argc, char **argv)
 	const struct options options = read_options(argc, argv);
 	/* Static, so that what it has until the end is no leak to a sanitizer. */
 	static struct run run;
+	struct stat status;
 
 	run.options = &options;
 	run.tally = mmap(NULL, sizeof(*run.tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -368,6 +369,9 @@ int main(int argc, char **argv)
 		recorded_disk.fault = DISK_WITHOUT_FLUSH;
 	if (run_update(&options, options.image, recording_manager()))
 		return 2;
+	/* One that grows is a copy that takes its place: there would be nothing to cut off. */
+	if (stat(options.image, &status) || (uint64_t)status.st_size != run.disk.size)
+		errx(2, "%s has grown: make it with more free space", options.image);
 	file_digests_read(options.image, &run.new);
 	start_jobs(&run);
 	printf("%lu points, %lu kills, %lu in time\n%lu wrong\n", options.points, options.kills, run.tally->killed,
