@@ -128,6 +128,8 @@ static const char *judge_disk(struct run *run, update_function again)
 		problem = judge_files(run, &run->old, run->options->is_atomic);
 	if (problem || !again)
 		return problem;
+	/* With its orphans, if it has some: the update releases them, too. */
+	memcpy(run->judge.file, run->judge.replayed, run->judge.bytes);
 	if (!again(run))
 		return "the same update cannot be made again";
 	memcpy(run->disk.bytes, run->judge.file, run->judge.bytes);
