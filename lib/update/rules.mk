@@ -30,6 +30,7 @@ update_sources := \
 	lib/update/directory/editor_split.c \
 	lib/update/target/examine.c \
 	lib/update/target/filesystem.c \
+	lib/update/target/free_extents.c \
 	lib/update/target/need.c \
 	lib/update/target/working_copy.c \
 	lib/update/update.c

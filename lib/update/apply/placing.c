@@ -19,7 +19,8 @@ struct placing {
 	const struct tree_node *node;
 	struct placed_inode *placed;
 	uint32_t parent; /* the directory's inode */
-	uint64_t goal;   /* for single blocks */
+	uint64_t goal;   /* after the blocks that were taken last for the contents; 0: none were yet */
+	uint64_t near;   /* the directory's group */
 };
 
 static uint64_t whole_clusters(const struct ondisk_format *format, uint64_t blocks)
@@ -29,7 +30,8 @@ static uint64_t whole_clusters(const struct ondisk_format *format, uint64_t bloc
 	return (blocks + mask) & ~mask;
 }
 
-errcode_t place_clusters(struct update_filesystem *filesystem, uint64_t goal, uint64_t *blocks, uint32_t count)
+errcode_t place_clusters(struct update_filesystem *filesystem, uint64_t goal, uint64_t near, uint64_t *blocks,
+                         uint32_t count)
 {
 	uint64_t cluster = UINT64_C(1) << filesystem->volume.format.cluster_bits;
 	errcode_t error = 0;
@@ -37,7 +39,7 @@ errcode_t place_clusters(struct update_filesystem *filesystem, uint64_t goal, ui
 	for (uint32_t i = 0; !error && i < count; i++) {
 		struct ext2mb_extent extent;
 
-		error = update_filesystem_take(filesystem, goal, cluster, &extent);
+		error = update_filesystem_take(filesystem, goal, near, cluster, &extent);
 		if (error)
 			return error;
 		blocks[i] = extent.start;
@@ -49,9 +51,8 @@ errcode_t place_clusters(struct update_filesystem *filesystem, uint64_t goal, ui
 /* --- Blocks of contents ------------------------------------------------------------------------------------------- */
 
 /*
- * This uses no preallocation. A request of the exact size finds the holes that earlier updates have left. Files that
- * share a preallocation would take the long free extents: with preallocations, after 20 updates of 1 % of
- * linux-source's files half of the free space was in extents of up to 104 KiB.
+ * This uses no preallocation. Files that share one would take the long free extents: with preallocations, after 20
+ * updates of 1 % of linux-source's files half of the free space was in extents of up to 104 KiB.
  */
 static errcode_t take_run(struct placing *placing, uint32_t logical, uint64_t blocks)
 {
@@ -62,7 +63,7 @@ static errcode_t take_run(struct placing *placing, uint32_t logical, uint64_t bl
 	while (!error && blocks) {
 		struct ext2mb_extent extent;
 
-		error = update_filesystem_take(placing->filesystem, placing->goal,
+		error = update_filesystem_take(placing->filesystem, placing->goal, placing->near,
 		                               whole_clusters(placing->format, blocks), &extent);
 		if (error)
 			return error;
@@ -101,7 +102,8 @@ static errcode_t take_map(struct placing *placing, const struct extent_list *ext
 	if (!blocks)
 		return 0;
 	*map_blocks = calloc(blocks, sizeof(**map_blocks));
-	return *map_blocks ? place_clusters(placing->filesystem, placing->goal, *map_blocks, *count) : ENOMEM;
+	return *map_blocks ? place_clusters(placing->filesystem, placing->goal, placing->near, *map_blocks, *count) :
+	                     ENOMEM;
 }
 
 /* --- Extended attributes ------------------------------------------------------------------------------------------ */
@@ -121,7 +123,7 @@ static errcode_t take_value(struct placing *placing, const struct xattr *xattr, 
 	for (uint32_t logical = 0; !error && blocks;) {
 		struct ext2mb_extent extent;
 
-		error = update_filesystem_take(placing->filesystem, placing->goal,
+		error = update_filesystem_take(placing->filesystem, placing->goal, placing->near,
 		                               whole_clusters(placing->format, blocks), &extent);
 		if (error)
 			return error;
@@ -182,7 +184,7 @@ static errcode_t take_xattrs(struct placing *placing)
 	if (!error)
 		error = take_values(placing, &list);
 	if (!error && list.layout.needs_block) {
-		error = place_clusters(placing->filesystem, placing->goal, &placed->xattr_block, 1);
+		error = place_clusters(placing->filesystem, placing->goal, placing->near, &placed->xattr_block, 1);
 		placed->clusters += !error;
 	}
 	if (error || !list.layout.in_inode)
@@ -374,8 +376,8 @@ void placed_inode_free(struct placed_inode *placed)
 	free(placed->inline_data);
 }
 
-/* Returns where the inode's group begins. The first blocks are metadata, and those after them are near enough. */
-static uint64_t goal_of(const struct update_filesystem *filesystem, uint32_t parent)
+/* Returns where the inode's group begins. */
+static uint64_t group_start(const struct update_filesystem *filesystem, uint32_t parent)
 {
 	const struct geometry *geometry = &filesystem->volume.geometry;
 	uint64_t group = (parent - 1) / geometry->inodes_per_group;
@@ -409,7 +411,7 @@ errcode_t place_action(struct applying *applying, const struct update_action *ac
 		                                      plan->inos[node->parent],
 	};
 
-	placing.goal = goal_of(applying->filesystem, placing.parent);
+	placing.near = group_start(applying->filesystem, placing.parent);
 	*placed = (struct placed_inode){ .action = action, .node = action->node };
 	placed->flags = node->has_flags ? node->flags : 0;
 	error = is_change ? take_change(&placing) : take_all(&placing);

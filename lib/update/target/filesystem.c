@@ -98,7 +98,11 @@ static errcode_t open_allocator(struct update_filesystem *filesystem)
 	};
 	errcode_t error = ext2mb_open(filesystem->fs, &options, &filesystem->mb);
 
-	return error ? error : ext2mb_worker_open(filesystem->mb, &filesystem->worker);
+	if (!error)
+		error = ext2mb_worker_open(filesystem->mb, &filesystem->worker);
+	return error ? error :
+	               free_extents_open(&filesystem->free, filesystem->mb, filesystem->worker,
+	                                 &filesystem->volume.geometry);
 }
 
 static void touch_group(struct update_filesystem *filesystem, uint32_t group)
@@ -140,6 +144,18 @@ static errcode_t free_blocks(struct block_access *access, uint64_t block, uint64
 	return filesystem->free_blocks(access, block, count);
 }
 
+/* A block of a quota file, which may be anywhere. */
+static errcode_t alloc_cluster(struct block_access *access, uint64_t goal, uint64_t *block)
+{
+	struct update_filesystem *filesystem = filesystem_of(access);
+	struct ext2mb_extent extent;
+	errcode_t error =
+		update_filesystem_take(filesystem, 0, goal, UINT64_C(1) << access->format->cluster_bits, &extent);
+
+	*block = error ? 0 : extent.start;
+	return error;
+}
+
 static errcode_t open_access(struct update_filesystem *filesystem)
 {
 	transaction_sink_init(&filesystem->sink, filesystem->fs);
@@ -151,6 +167,7 @@ static errcode_t open_access(struct update_filesystem *filesystem)
 	filesystem->has_access = true;
 	filesystem->free_blocks = filesystem->access.access.free;
 	filesystem->access.access.free = free_blocks;
+	filesystem->access.access.alloc = alloc_cluster;
 	sink_access_quota_inodes(&filesystem->volume, filesystem->quota_inodes);
 	filesystem->release = (struct inode_release){
 		.access = &filesystem->access.access,
@@ -212,16 +229,30 @@ uint64_t update_filesystem_log_room(const struct update_filesystem *filesystem)
 	               room;
 }
 
-errcode_t update_filesystem_take(struct update_filesystem *filesystem, uint64_t goal, uint64_t count,
-                                 struct ext2mb_extent *extent)
+static errcode_t take_at(struct update_filesystem *filesystem, uint64_t goal, uint64_t count,
+                         struct ext2mb_extent *extent)
 {
 	const struct ext2mb_request request = {
 		.struct_bytes = sizeof(request),
 		.goal = goal,
 		.count = count,
+		.flags = EXT2MB_ALLOC_GOAL_ONLY | EXT2MB_ALLOC_WHOLE,
 	};
-	errcode_t error = ext2mb_alloc(filesystem->worker, &request, extent);
+	const struct geometry *geometry = &filesystem->volume.geometry;
 
+	if (!goal || goal >= geometry->end_block ||
+	    geometry_to_clusters(geometry, count) > geometry->clusters_per_group)
+		return EXT2MB_ET_NO_SPACE;
+	return ext2mb_alloc(filesystem->worker, &request, extent);
+}
+
+errcode_t update_filesystem_take(struct update_filesystem *filesystem, uint64_t goal, uint64_t near, uint64_t count,
+                                 struct ext2mb_extent *extent)
+{
+	errcode_t error = take_at(filesystem, goal, count, extent);
+
+	if (error == EXT2MB_ET_NO_SPACE)
+		error = free_extents_take(&filesystem->free, near, count, extent);
 	if (!error)
 		update_filesystem_touch_blocks(filesystem, extent->start, extent->count);
 	return error;
@@ -252,6 +283,7 @@ errcode_t update_filesystem_commit(struct update_filesystem *filesystem)
 	for (size_t word = 0; word < bits_words(filesystem->volume.geometry.groups); word++)
 		filesystem->touched[word] = 0;
 	filesystem->touched_groups = 0;
+	free_extents_forget(&filesystem->free);
 	return 0;
 }
 
@@ -259,6 +291,7 @@ errcode_t update_filesystem_close(struct update_filesystem *filesystem, errcode_
 {
 	errcode_t close_error = 0;
 
+	free_extents_close(&filesystem->free);
 	if (filesystem->worker)
 		ext2mb_worker_close(TAKE(filesystem->worker));
 	if (filesystem->mb)

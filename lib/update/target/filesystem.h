@@ -13,11 +13,13 @@
 #include "image/volume.h"
 #include "orphan/inode_release.h"
 #include "update/build/options.h"
+#include "update/target/free_extents.h"
 
 struct update_filesystem {
 	ext2_filsys fs;
 	struct ext2mb *mb;
 	struct ext2mb_worker *worker;
+	struct free_extents free;
 	uint64_t most_logged_blocks; /* the user's limit; 0: any number */
 	struct volume volume;        /* read after the replay, before the first change */
 	bool is_open;                /* the volume is open */
@@ -29,7 +31,7 @@ struct update_filesystem {
 	uint32_t quota_inodes[QUOTA_TYPES];
 	uint64_t *touched;       /* a bit for each group whose bitmaps have changed since the last commit */
 	uint32_t touched_groups; /* how many */
-	errcode_t (*free_blocks)(struct block_access *access, uint64_t block, uint64_t count);
+	errcode_t (*free_blocks)(struct block_access *access, uint64_t block, uint64_t count); /* the sink's own */
 };
 
 /*
@@ -52,9 +54,12 @@ MUST_CHECK errcode_t update_filesystem_commit(struct update_filesystem *filesyst
 uint64_t update_filesystem_log_blocks(const struct update_filesystem *filesystem);
 uint64_t update_filesystem_log_room(const struct update_filesystem *filesystem);
 
-/* Takes blocks, in whole clusters, near a goal. EXT2MB_ET_NO_SPACE. */
-MUST_CHECK errcode_t update_filesystem_take(struct update_filesystem *filesystem, uint64_t goal, uint64_t count,
-                                            struct ext2mb_extent *extent);
+/*
+ * Takes blocks, in whole clusters: at the goal if all of them are free there, else where free_extents_take() finds
+ * them. goal 0: there is none. EXT2MB_ET_NO_SPACE.
+ */
+MUST_CHECK errcode_t update_filesystem_take(struct update_filesystem *filesystem, uint64_t goal, uint64_t near,
+                                            uint64_t count, struct ext2mb_extent *extent);
 
 /* Note that bitmaps change: those of blocks, or of an inode. */
 void update_filesystem_touch_blocks(struct update_filesystem *filesystem, uint64_t block, uint64_t count);
