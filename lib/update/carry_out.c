@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "update/apply/apply.h"
+#include "update/target/against.h"
 #include "update/target/filesystem.h"
 #include "update/target/need.h"
 #include "update/target/working_copy.h"
@@ -18,6 +19,7 @@ struct carrying {
 	struct update_options options; /* the user's, and what follows from the image */
 	struct update_plan *plan;
 	struct update_target *target;
+	struct delta_old *old;
 	struct update_need need;
 	struct pool *pool;
 	struct update_report *report;
@@ -61,7 +63,10 @@ static errcode_t change(const struct carrying *carrying, const char *path)
 	errcode_t close_error = update_filesystem_close(&filesystem, error);
 
 	error = error ? error : close_error;
-	return error ? problem_set(carrying->problem, error, options->image, "cannot update") : 0;
+	if (error)
+		return problem_set(carrying->problem, error, options->image, "cannot update");
+	return against_compare(options, path, carrying->pool, carrying->old, &carrying->report->delta,
+	                       carrying->problem);
 }
 
 static errcode_t change_in_place(const struct carrying *carrying)
@@ -224,12 +229,13 @@ static errcode_t choose_place(struct carrying *carrying)
 }
 
 errcode_t carry_out(const struct update_options *options, struct update_plan *plan, struct update_target *target,
-                    struct pool *pool, struct update_report *report, struct problem *problem)
+                    struct delta_old *old, struct pool *pool, struct update_report *report, struct problem *problem)
 {
 	struct carrying carrying = {
 		.options = *options,
 		.plan = plan,
 		.target = target,
+		.old = old,
 		.pool = pool,
 		.report = report,
 		.problem = problem,

@@ -11,10 +11,12 @@
 #include "update/carry_out.h"
 #include "update/compare/compare.h"
 #include "update/compare/linked_files.h"
+#include "update/target/against.h"
 #include "update/target/examine.h"
 
 void update_report_clear(struct update_report *report)
 {
+	delta_free(&report->delta);
 	warnings_clear(&report->warnings);
 }
 
@@ -166,11 +168,15 @@ static errcode_t update_with(const struct update_options *options, struct pool *
 {
 	struct update_plan plan = { .base = plain_path(options->into ? options->into : "") };
 	struct update_target target;
+	struct delta_old old = { .descriptor = -1 };
 	errcode_t error = plan.base ? check_paths(options, problem) : ENOMEM;
 
 	if (!error)
+		error = against_open(options, &old, problem);
+	if (!error)
 		error = target_examine(options, &target, problem);
 	if (error) {
+		against_close(&old);
 		update_plan_free(&plan);
 		return error;
 	}
@@ -184,8 +190,11 @@ static errcode_t update_with(const struct update_options *options, struct pool *
 	if (!error)
 		count_actions(&plan, report);
 	if (!error && plan.count && !options->is_dry_run)
-		error = carry_out(options, &plan, &target, pool, report, problem);
+		error = carry_out(options, &plan, &target, &old, pool, report, problem);
+	else if (!error)
+		error = against_compare(options, options->image, pool, &old, &report->delta, problem);
 	target_close(&target);
+	against_close(&old);
 	update_plan_free(&plan);
 	return error;
 }
