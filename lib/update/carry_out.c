@@ -8,6 +8,7 @@
 #include "update/target/against.h"
 #include "update/target/filesystem.h"
 #include "update/target/need.h"
+#include "update/target/orphans.h"
 #include "update/target/working_copy.h"
 
 /* Each growth is looked at: how much of it bitmaps and inode tables take is resize2fs's matter. */
@@ -56,6 +57,8 @@ static errcode_t change(const struct carrying *carrying, const char *path)
 
 	if (!error && !options->makes_new_file)
 		error = check_again(carrying);
+	if (!error)
+		error = orphans_release_old(&filesystem, options->image, carrying->problem);
 	if (!error)
 		error = apply_plan(options, carrying->plan, &filesystem, carrying->pool, carrying->report,
 		                   carrying->problem);
@@ -136,6 +139,9 @@ static errcode_t replay(const struct carrying *carrying, const struct working_co
 	if (!carrying->target->volume.needs_recovery)
 		return 0;
 	errcode_t error = update_filesystem_open(&carrying->options, copy->path, &filesystem, carrying->problem);
+
+	if (!error)
+		error = orphans_release_old(&filesystem, carrying->options.image, carrying->problem);
 	errcode_t close_error = update_filesystem_close(&filesystem, error);
 
 	return error ? error : close_error;

@@ -2,9 +2,12 @@
 update_sources := \
 	lib/update/apply/apply.c \
 	lib/update/apply/copying.c \
+	lib/update/apply/inode_parts.c \
 	lib/update/apply/names.c \
 	lib/update/apply/new_inode.c \
+	lib/update/apply/parts.c \
 	lib/update/apply/placing.c \
+	lib/update/apply/releasing.c \
 	lib/update/apply/sealing.c \
 	lib/update/build/actions.c \
 	lib/update/build/plain_path.c \
@@ -33,5 +36,6 @@ update_sources := \
 	lib/update/target/filesystem.c \
 	lib/update/target/free_extents.c \
 	lib/update/target/need.c \
+	lib/update/target/orphans.c \
 	lib/update/target/working_copy.c \
 	lib/update/update.c

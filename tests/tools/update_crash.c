@@ -103,6 +103,8 @@ static const char *judge_disk(struct run *run, bool again)
 	file_digests_free(&found);
 	if (problem || !again)
 		return problem;
+	/* With its orphans, if it has some: the update releases them, too. */
+	memcpy(run->judge.file, run->judge.replayed, run->judge.bytes);
 	if (run_update(run->options, run->path, NULL))
 		return "the same update cannot be made again";
 	memcpy(run->disk.bytes, run->judge.file, run->judge.bytes);

@@ -102,7 +102,7 @@ static errcode_t copy_file(struct applying *applying, struct copy_worker *own, s
 		placed->flags = content_reader_flags(own->reader);
 	if (placed->inline_data)
 		return content_reader_read(own->reader, placed->inline_data, placed->inline_bytes, 0, problem);
-	for (size_t i = 0; !error && i < placed->extents.count; i++)
+	for (size_t i = placed->held_extents; !error && i < placed->extents.count; i++)
 		if (placed->extents.extents[i].logical < end)
 			error = copy_extent(applying, own, placed, &placed->extents.extents[i], first, end, problem);
 	return error;
@@ -141,12 +141,12 @@ static errcode_t run_job(void *context, unsigned int worker, size_t index, struc
 	return error ? problem_set(problem, error, applying->options->image, "cannot write") : 0;
 }
 
-/* Holes do not count. */
+/* Neither holes nor parts that have been written before count. */
 static uint64_t written_bytes(const struct applying *applying, const struct placed_inode *placed)
 {
 	uint64_t bytes = placed->inline_bytes, size = node_of(applying, placed)->size_bytes;
 
-	for (size_t i = 0; i < placed->extents.count; i++)
+	for (size_t i = placed->held_extents; i < placed->extents.count; i++)
 		bytes += (uint64_t)placed->extents.extents[i].count << applying->format->block_bits;
 	return bytes < size ? bytes : size;
 }

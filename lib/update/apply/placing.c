@@ -10,7 +10,11 @@
 #include "populate/plan/block_runs.h"
 #include "support/vector.h"
 #include "tree/file_flags.h"
+#include "update/apply/parts.h"
 #include "update/build/xattr_list.h"
+
+/* Shorter files are never written in parts. They may be stored in the inode. */
+#define LEAST_DIVIDED_BLOCKS 64u
 
 struct placing {
 	struct applying *applying;
@@ -28,24 +32,6 @@ static uint64_t whole_clusters(const struct ondisk_format *format, uint64_t bloc
 	uint64_t mask = (UINT64_C(1) << format->cluster_bits) - 1;
 
 	return (blocks + mask) & ~mask;
-}
-
-errcode_t place_clusters(struct update_filesystem *filesystem, uint64_t goal, uint64_t near, uint64_t *blocks,
-                         uint32_t count)
-{
-	uint64_t cluster = UINT64_C(1) << filesystem->volume.format.cluster_bits;
-	errcode_t error = 0;
-
-	for (uint32_t i = 0; !error && i < count; i++) {
-		struct ext2mb_extent extent;
-
-		error = update_filesystem_take(filesystem, goal, near, cluster, &extent);
-		if (error)
-			return error;
-		blocks[i] = extent.start;
-		goal = extent.start + cluster;
-	}
-	return error;
 }
 
 /* --- Blocks of contents ------------------------------------------------------------------------------------------- */
@@ -74,6 +60,8 @@ static errcode_t take_run(struct placing *placing, uint32_t logical, uint64_t bl
 		placing->goal = extent.start + extent.count;
 		logical += (uint32_t)mapped;
 		blocks -= mapped;
+		if (!error && blocks && parts_have_to_end(placing->applying))
+			error = parts_end(placing->applying, placed);
 	}
 	return error;
 }
@@ -102,7 +90,8 @@ static errcode_t take_map(struct placing *placing, const struct extent_list *ext
 	if (!blocks)
 		return 0;
 	*map_blocks = calloc(blocks, sizeof(**map_blocks));
-	return *map_blocks ? place_clusters(placing->filesystem, placing->goal, placing->near, *map_blocks, *count) :
+	return *map_blocks ? update_filesystem_take_clusters(placing->filesystem, placing->goal, placing->near,
+	                                                     *map_blocks, *count) :
 	                     ENOMEM;
 }
 
@@ -184,7 +173,8 @@ static errcode_t take_xattrs(struct placing *placing)
 	if (!error)
 		error = take_values(placing, &list);
 	if (!error && list.layout.needs_block) {
-		error = place_clusters(placing->filesystem, placing->goal, placing->near, &placed->xattr_block, 1);
+		error = update_filesystem_take_clusters(placing->filesystem, placing->goal, placing->near,
+		                                        &placed->xattr_block, 1);
 		placed->clusters += !error;
 	}
 	if (error || !list.layout.in_inode)
@@ -291,8 +281,13 @@ static errcode_t take_change(struct placing *placing)
 static errcode_t take_all(struct placing *placing)
 {
 	struct placed_inode *placed = placing->placed;
-	errcode_t error = take_number(placing);
+	bool may_divide = placing->applying->may_divide && S_ISREG(placing->node->mode) &&
+	                  placing->node->size_bytes >> placing->format->block_bits > LEAST_DIVIDED_BLOCKS;
+	/* Nothing else of the inode may be committed before it is whole. */
+	errcode_t error = may_divide ? take_contents(placing) : 0;
 
+	if (!error)
+		error = take_number(placing);
 	if (!error)
 		error = take_xattrs(placing);
 	if (error)
@@ -301,7 +296,8 @@ static errcode_t take_all(struct placing *placing)
 		return take_inline(placing);
 	if (!has_blocks(placing->node))
 		return 0;
-	error = take_contents(placing);
+	if (!may_divide)
+		error = take_contents(placing);
 	if (!error)
 		error = take_map(placing, &placed->extents, &placed->map_blocks, &placed->map_block_count);
 	placed->clusters += placed->map_block_count;
@@ -310,9 +306,9 @@ static errcode_t take_all(struct placing *placing)
 
 /* --- Giving back -------------------------------------------------------------------------------------------------- */
 
-static void give_back_extents(struct placing *placing, const struct extent_list *extents)
+static void give_back_extents(struct placing *placing, const struct extent_list *extents, size_t first)
 {
-	for (size_t i = 0; i < extents->count; i++) {
+	for (size_t i = first; i < extents->count; i++) {
 		errcode_t error = ext2mb_free(placing->filesystem->worker, extents->extents[i].physical,
 		                              whole_clusters(placing->format, extents->extents[i].count));
 
@@ -341,17 +337,18 @@ static void give_back_number(struct placing *placing, uint32_t ino, bool is_dire
 	(void)error;
 }
 
+/* What holders have stays theirs: they are orphans, which are released. */
 static void give_back(struct placing *placing)
 {
 	struct placed_inode *placed = placing->placed;
 	uint32_t *ino = &placing->applying->plan->inos[placed->node];
 
-	give_back_extents(placing, &placed->extents);
+	give_back_extents(placing, &placed->extents, placed->held_extents);
 	if (placed->map_blocks)
 		give_back_clusters(placing, placed->map_blocks, placed->map_block_count);
 	give_back_clusters(placing, &placed->xattr_block, 1);
 	for (uint32_t i = 0; i < placed->value_count; i++) {
-		give_back_extents(placing, &placed->values[i].extents);
+		give_back_extents(placing, &placed->values[i].extents, 0);
 		if (placed->values[i].map_blocks)
 			give_back_clusters(placing, placed->values[i].map_blocks, placed->values[i].map_block_count);
 		give_back_number(placing, placed->values[i].ino, false);
@@ -369,6 +366,9 @@ void placed_inode_free(struct placed_inode *placed)
 		free(placed->values[i].extents.extents);
 		free(placed->values[i].map_blocks);
 	}
+	for (size_t i = 0; i < placed->holder_count; i++)
+		free(placed->holders[i].map_blocks);
+	free(placed->holders);
 	free(placed->values);
 	free(placed->extents.extents);
 	free(placed->map_blocks);

@@ -41,42 +41,11 @@ static errcode_t open_handle(const struct update_options *options, const char *p
 	return 0;
 }
 
-/*
- * When files are deleted: e2fsck takes a time below the number of inodes for the next one in a list of orphans, and
- * SOURCE_DATE_EPOCH may be one.
- */
-static uint32_t deletion_time(ext2_filsys fs)
+uint32_t update_filesystem_deletion_time(ext2_filsys fs)
 {
 	uint32_t now = (uint32_t)fs->now;
 
 	return now > fs->super->s_inodes_count ? now : fs->super->s_inodes_count;
-}
-
-/* As a mount does, before anything else. */
-static errcode_t release_orphans(const struct update_options *options, ext2_filsys fs, struct problem *problem)
-{
-	const struct ext2mb_orphan_options orphan_options = { .struct_bytes = sizeof(orphan_options) };
-	struct ext2mb_orphans *orphans = NULL;
-	char why[256] = "";
-
-	if (!fs->super->s_last_orphan && !ext2fs_has_feature_orphan_present(fs->super))
-		return 0;
-	errcode_t error = ext2mb_orphan_open(fs, &orphan_options, why, sizeof(why), &orphans);
-	const time_t now = fs->now;
-
-	fs->now = (time_t)deletion_time(fs);
-	if (!error)
-		error = ext2mb_orphan_release(orphans, NULL, why, sizeof(why));
-	fs->now = now;
-	if (!error)
-		error = ext2mb_orphan_sync(orphans);
-	if (!error)
-		error = ext2mb_transaction_commit(fs);
-	ext2mb_orphan_close(orphans);
-	if (error)
-		return problem_set_reason(problem, error, options->image, "cannot release files that were deleted",
-		                          "%s", *why ? why : error_message(error));
-	return 0;
 }
 
 /* They take place after the commit's checkpoint. What cannot be discarded stays as it is. */
@@ -173,7 +142,7 @@ static errcode_t open_access(struct update_filesystem *filesystem)
 		.access = &filesystem->access.access,
 		.worker = filesystem->worker,
 		.changes = filesystem->volume.format.quota ? &filesystem->quota : NULL,
-		.now = deletion_time(filesystem->fs),
+		.now = update_filesystem_deletion_time(filesystem->fs),
 	};
 	filesystem->touched = calloc(bits_words(filesystem->volume.geometry.groups), sizeof(*filesystem->touched));
 	return filesystem->touched ? 0 : ENOMEM;
@@ -185,8 +154,6 @@ errcode_t update_filesystem_open(const struct update_options *options, const cha
 	*filesystem = (struct update_filesystem){ .most_logged_blocks = options->most_logged_blocks };
 	errcode_t error = open_handle(options, path, filesystem);
 
-	if (!error)
-		error = release_orphans(options, filesystem->fs, problem);
 	if (!error)
 		error = volume_open(path, options->offset_bytes, &filesystem->volume, problem);
 	filesystem->is_open = !error;
@@ -208,14 +175,14 @@ static struct ext2mb_transaction_info info_of(const struct update_filesystem *fi
 
 /*
  * Descriptors and the log's own blocks come with bitmaps: one of 64 bytes for each group, so a few blocks. The
- * superblock is one.
+ * superblock is one, and orphans take one or two.
  */
 uint64_t update_filesystem_log_blocks(const struct update_filesystem *filesystem)
 {
 	uint64_t bitmaps = 3 * (uint64_t)filesystem->touched_groups;
 	uint64_t quota = quota_changes_most_blocks(&filesystem->quota);
 
-	return info_of(filesystem).log_blocks + bitmaps + quota + 4;
+	return info_of(filesystem).log_blocks + bitmaps + quota + 6;
 }
 
 uint64_t update_filesystem_log_room(const struct update_filesystem *filesystem)
@@ -258,6 +225,24 @@ errcode_t update_filesystem_take(struct update_filesystem *filesystem, uint64_t 
 	return error;
 }
 
+errcode_t update_filesystem_take_clusters(struct update_filesystem *filesystem, uint64_t goal, uint64_t near,
+                                          uint64_t *blocks, uint32_t count)
+{
+	uint64_t cluster = UINT64_C(1) << filesystem->volume.format.cluster_bits;
+	errcode_t error = 0;
+
+	for (uint32_t i = 0; !error && i < count; i++) {
+		struct ext2mb_extent extent;
+
+		error = update_filesystem_take(filesystem, goal, near, cluster, &extent);
+		if (error)
+			return error;
+		blocks[i] = extent.start;
+		goal = extent.start + cluster;
+	}
+	return error;
+}
+
 void update_filesystem_note(struct update_filesystem *filesystem, bool has_xattrs, bool has_large_files)
 {
 	struct ext2_super_block *super = filesystem->fs->super;
@@ -271,11 +256,28 @@ void update_filesystem_note(struct update_filesystem *filesystem, bool has_xattr
 		ext2fs_set_feature_large_file(super);
 }
 
+/* Those that have left the superblock's list get their time of deletion here. */
+static errcode_t write_orphans(const struct update_filesystem *filesystem)
+{
+	ext2_filsys fs = filesystem->fs;
+	const time_t now = fs->now;
+
+	if (!filesystem->orphans)
+		return 0;
+	fs->now = (time_t)update_filesystem_deletion_time(fs);
+	errcode_t error = ext2mb_orphan_sync(filesystem->orphans);
+
+	fs->now = now;
+	return error;
+}
+
 errcode_t update_filesystem_commit(struct update_filesystem *filesystem)
 {
 	errcode_t error =
 		quota_changes_apply(&filesystem->quota, &filesystem->access.access, filesystem->quota_inodes, NULL);
 
+	if (!error)
+		error = write_orphans(filesystem);
 	if (!error)
 		error = ext2mb_transaction_commit(filesystem->fs);
 	if (error)
@@ -292,6 +294,8 @@ errcode_t update_filesystem_close(struct update_filesystem *filesystem, errcode_
 	errcode_t close_error = 0;
 
 	free_extents_close(&filesystem->free);
+	ext2mb_orphan_close(filesystem->orphans);
+	free(filesystem->pending);
 	if (filesystem->worker)
 		ext2mb_worker_close(TAKE(filesystem->worker));
 	if (filesystem->mb)
