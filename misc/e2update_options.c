@@ -164,6 +164,13 @@ static const struct option_row options[] = {
 	  .words = "mtime|all",
 	  FIELD(options.all_times),
 	  .help = "all times of a new file are that of its modification (the default), or those of SOURCE" },
+	{ .name = "zeros",
+	  .argument = "contents|source",
+	  .kind = ARGUMENT_WORDS,
+	  .words = "contents|source",
+	  FIELD(options.zeros_of_source),
+	  .help = "what becomes holes: holes of SOURCE and long zeros that its data hold (the default),\n"
+	          "or only holes of SOURCE" },
 	{ .name = "limit",
 	  .argument = "LIST",
 	  .kind = ARGUMENT_TEXT,

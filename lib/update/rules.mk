@@ -31,6 +31,7 @@ update_sources := \
 	lib/update/directory/editor_map.c \
 	lib/update/directory/editor_names.c \
 	lib/update/directory/editor_split.c \
+	lib/update/holes.c \
 	lib/update/target/against.c \
 	lib/update/target/examine.c \
 	lib/update/target/filesystem.c \

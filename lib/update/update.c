@@ -12,6 +12,7 @@
 #include "update/compare/compare.h"
 #include "update/compare/linked_files.h"
 #include "update/target/against.h"
+#include "update/holes.h"
 #include "update/target/examine.h"
 
 void update_report_clear(struct update_report *report)
@@ -56,6 +57,7 @@ static errcode_t read_sources(const struct update_options *options, const struct
 		.exclude = options->exclude,
 		.one_file_system = options->one_file_system,
 		.asks_for_times = options->all_times,
+		.asks_for_holes = options->zeros_of_source,
 		.asks_for_projects = volume->format.project,
 		.warnings = &report->warnings,
 		.progress = options->progress,
@@ -189,6 +191,8 @@ static errcode_t update_with(const struct update_options *options, struct pool *
 		error = warn_unprotected(&plan, &report->warnings);
 	if (!error)
 		count_actions(&plan, report);
+	if (!error && !options->is_dry_run)
+		error = holes_find(options, &plan, &target.volume, pool, problem);
 	if (!error && plan.count && !options->is_dry_run)
 		error = carry_out(options, &plan, &target, &old, pool, report, problem);
 	else if (!error)

@@ -31,6 +31,7 @@ struct update_options {
 	bool lists_actions;  /* the report lists all actions */
 	bool one_file_system; /* the following options are as in populate/build/options.h */
 	bool all_times;
+	bool zeros_of_source;
 	bool has_epoch;
 	int64_t epoch;
 	uint64_t free_bytes;
