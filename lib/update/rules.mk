@@ -11,6 +11,7 @@ update_sources := \
 	lib/update/apply/sealing.c \
 	lib/update/build/actions.c \
 	lib/update/build/plain_path.c \
+	lib/update/build/protected.c \
 	lib/update/build/xattr_list.c \
 	lib/update/carry_out.c \
 	lib/update/compare/compare.c \

@@ -123,7 +123,7 @@ static void count_actions(const struct update_plan *plan, struct update_report *
 	}
 }
 
-/* Files of the sources that fs-verity protects are not protected in the image. */
+/* Files of the sources that fs-verity protects, and that cannot be protected in the image. */
 static errcode_t warn_unprotected(const struct update_plan *plan, struct warnings *warnings)
 {
 	const struct update_action *first = NULL;
@@ -134,7 +134,8 @@ static errcode_t warn_unprotected(const struct update_plan *plan, struct warning
 		const struct update_action *action = &plan->actions[i];
 
 		if ((action->verb != UPDATE_CREATE && action->verb != UPDATE_REPLACE) ||
-		    !tree_detail(plan->tree, &plan->tree->nodes[action->node])->verity)
+		    !tree_detail(plan->tree, &plan->tree->nodes[action->node])->verity ||
+		    protected_nodes_has(&plan->protected, action->node))
 			continue;
 		first = first ? first : action;
 		count++;
@@ -144,7 +145,7 @@ static errcode_t warn_unprotected(const struct update_plan *plan, struct warning
 	SCOPE_FREE char *path = tree_path(plan->tree, first->node);
 
 	problem_set_reason(&problem, ENOTSUP, path, "is not protected by fs-verity in the image",
-	                   "e2update does not make its hashes");
+	                   "the filesystem cannot hold it");
 	return warnings_add(warnings, &problem, count);
 }
 
@@ -183,6 +184,9 @@ static errcode_t update_with(const struct update_options *options, struct pool *
 		return error;
 	}
 	error = read_sources(options, &target.volume, plan.base, pool, report, &plan.tree, problem);
+	if (!error)
+		error = protected_nodes_find(&plan.protected, plan.tree, &target.volume.format, options->image,
+		                             problem);
 	if (!error)
 		error = compare_with_image(options, &target.volume, pool, &plan, report, problem);
 	if (!error)

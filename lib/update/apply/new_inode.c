@@ -220,6 +220,8 @@ static errcode_t write_inode(struct applying *applying, const struct placed_inod
 
 	if (!error)
 		error = write_xattrs(applying, placed);
+	if (protected_nodes_has(&applying->plan->protected, placed->node))
+		value->flags |= EXT4_VERITY_FL;
 	value->xattr_block = placed->xattr_block;
 	value->blocks = placed->clusters << applying->format->cluster_bits;
 	if (!error)

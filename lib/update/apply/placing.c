@@ -7,7 +7,6 @@
 
 #include "ondisk/inode_store.h"
 #include "ondisk/xattr.h"
-#include "populate/plan/block_runs.h"
 #include "support/vector.h"
 #include "tree/file_flags.h"
 #include "update/apply/parts.h"
@@ -32,6 +31,11 @@ static uint64_t whole_clusters(const struct ondisk_format *format, uint64_t bloc
 	uint64_t mask = (UINT64_C(1) << format->cluster_bits) - 1;
 
 	return (blocks + mask) & ~mask;
+}
+
+static bool is_protected(const struct placing *placing)
+{
+	return protected_nodes_has(&placing->applying->plan->protected, placing->placed->node);
 }
 
 /* --- Blocks of contents ------------------------------------------------------------------------------------------- */
@@ -74,7 +78,7 @@ static errcode_t take_contents(struct placing *placing)
 
 	if (!S_ISREG(placing->node->mode))
 		return take_run(placing, 0, 1);
-	block_runs_start(&runs, placing->format, placing->node);
+	protected_nodes_runs(&placing->applying->plan->protected, placing->format, placing->node, &runs);
 	while (!error && block_runs_next(&runs, &logical, &blocks))
 		error = take_run(placing, logical, blocks);
 	return error;
@@ -196,7 +200,7 @@ static bool is_inline(const struct placing *placing)
 {
 	uint64_t bytes = S_ISDIR(placing->node->mode) ? INODE_ROOT_BYTES : placing->node->size_bytes;
 
-	return placing->format->inline_data && bytes &&
+	return placing->format->inline_data && bytes && !is_protected(placing) &&
 	       (S_ISDIR(placing->node->mode) || S_ISREG(placing->node->mode)) &&
 	       bytes <= inline_data_room(placing->format, placing->placed->xattr_area);
 }
@@ -281,7 +285,7 @@ static errcode_t take_change(struct placing *placing)
 static errcode_t take_all(struct placing *placing)
 {
 	struct placed_inode *placed = placing->placed;
-	bool may_divide = placing->applying->may_divide && S_ISREG(placing->node->mode) &&
+	bool may_divide = placing->applying->may_divide && S_ISREG(placing->node->mode) && !is_protected(placing) &&
 	                  placing->node->size_bytes >> placing->format->block_bits > LEAST_DIVIDED_BLOCKS;
 	/* Nothing else of the inode may be committed before it is whole. */
 	errcode_t error = may_divide ? take_contents(placing) : 0;
@@ -294,7 +298,7 @@ static errcode_t take_all(struct placing *placing)
 		return error;
 	if (is_inline(placing))
 		return take_inline(placing);
-	if (!has_blocks(placing->node))
+	if (!has_blocks(placing->node) && !is_protected(placing))
 		return 0;
 	if (!may_divide)
 		error = take_contents(placing);

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include "image/inode.h"
-#include "populate/plan/block_runs.h"
 #include "update/build/xattr_list.h"
 
 /* The root of a map holds this many extents. Each block of a map is at least half full. */
@@ -23,13 +22,14 @@ static uint64_t clusters(const struct ondisk_format *format, uint64_t blocks)
  * Counts one extent for each run of contents. The map of an indirect file has a block for as many of the file's blocks
  * as numbers fit into one.
  */
-static uint64_t contents_blocks(const struct ondisk_format *format, const struct tree_node *node)
+static uint64_t contents_blocks(const struct update_plan *plan, const struct ondisk_format *format,
+                                const struct tree_node *node)
 {
 	uint64_t in_clusters = 0, runs = 0, map = 0;
 	struct block_runs state;
 	uint32_t logical, blocks;
 
-	block_runs_start(&state, format, node);
+	protected_nodes_runs(&plan->protected, format, node, &state);
 	while (block_runs_next(&state, &logical, &blocks)) {
 		in_clusters += clusters(format, blocks);
 		runs += 1 + blocks / FILE_EXTENT_MAX_BLOCKS;
@@ -86,12 +86,13 @@ static errcode_t count_xattrs(const struct update_plan *plan, const struct ondis
 	return error;
 }
 
-static uint64_t node_blocks(const struct ondisk_format *format, const struct tree_node *node)
+static uint64_t node_blocks(const struct update_plan *plan, const struct ondisk_format *format,
+                            const struct tree_node *node)
 {
 	uint64_t cluster = UINT64_C(1) << format->cluster_bits, blocks = 0;
 
 	if (S_ISREG(node->mode))
-		blocks = contents_blocks(format, node);
+		blocks = contents_blocks(plan, format, node);
 	else if (S_ISDIR(node->mode) || (S_ISLNK(node->mode) && node->size_bytes > INODE_FAST_SYMLINK_BYTES))
 		blocks = cluster;
 	return blocks;
@@ -106,7 +107,7 @@ static errcode_t count_taken(const struct update_plan *plan, const struct ondisk
 
 	*cost = (struct cost){ .inodes = action->verb == UPDATE_CREATE };
 	if (makes)
-		cost->blocks = node_blocks(format, node);
+		cost->blocks = node_blocks(plan, format, node);
 	return makes || action->changes_xattrs ? count_xattrs(plan, format, node, !makes, cost) : 0;
 }
 
