@@ -98,7 +98,7 @@ static int run(struct command *command)
 	progress_end(command->options.progress);
 	for (size_t i = 0; i < report.warnings.count; i++)
 		print_problem(&report.warnings.list[i]);
-	if (report.skipped_image)
+	if (report.skipped[SCAN_IMAGE])
 		print_failure_reason(EINVAL, command->options.image, NULL, "is in its own source and is left out");
 	if (!error && (error = show(command, &report)))
 		problem_set(&problem, error, command->options.image,

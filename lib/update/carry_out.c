@@ -38,13 +38,17 @@ static void read_counts(const struct update_filesystem *filesystem, struct updat
 	report->direct_blocks = info.direct_blocks;
 }
 
-/* A replay and the release of orphans change the file themselves; otherwise opening it writes nothing. */
+/*
+ * A replay, the release of orphans and the block of the feature mmp change the file themselves; otherwise opening it
+ * writes nothing.
+ */
 static errcode_t check_again(const struct carrying *carrying)
 {
 	const struct volume *volume = &carrying->target->volume;
 
 	if (volume->needs_recovery || volume->has_orphans || volume->superblock.s_last_orphan ||
-	    volume->superblock.s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_ORPHAN_PRESENT)
+	    volume->superblock.s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_ORPHAN_PRESENT ||
+	    volume->superblock.s_feature_incompat & EXT4_FEATURE_INCOMPAT_MMP)
 		return 0;
 	return target_check(&carrying->options, carrying->target, carrying->problem);
 }

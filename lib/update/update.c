@@ -53,7 +53,7 @@ static errcode_t read_sources(const struct update_options *options, const struct
 	struct source_layering layering = options->layering;
 
 	const struct scan_options scan = {
-		.skipped = &report->skipped_image,
+		.skipped = report->skipped,
 		.exclude = options->exclude,
 		.one_file_system = options->one_file_system,
 		.asks_for_times = options->all_times,
@@ -68,7 +68,7 @@ static errcode_t read_sources(const struct update_options *options, const struct
 		.sources = options->sources,
 		.source_count = options->source_count,
 		.layering = layering,
-		.image = options->image,
+		.outputs[SCAN_IMAGE] = options->image,
 		.scan = &scan,
 		.limits = options->limits,
 		.memory_bytes = options->memory_bytes,

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "image/delta.h"
+#include "source/kind/source_kind.h"
 #include "support/problem.h"
 
 struct update_report {
@@ -16,7 +17,7 @@ struct update_report {
 	uint64_t kept_names;                                   /* names of the image in directories that were read */
 	struct delta delta;                                    /* against the older image, if one is given */
 	struct warnings warnings;
-	bool skipped_image; /* the image lies in its own source, and was left out of it */
+	bool skipped[SCAN_OUTPUTS]; /* the image lies in its own source, and was left out of it */
 };
 
 void update_report_clear(struct update_report *report);
