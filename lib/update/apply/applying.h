@@ -40,8 +40,7 @@ struct placed_inode {
 	const struct update_action *action;
 	uint32_t node, ino;
 	uint32_t generation;
-	struct extent_list extents;
-	size_t held_extents;    /* of the extents: they have been copied and committed, and are the holders' */
+	struct extent_list extents; /* the final ones have been copied and committed, and are the holders' */
 	struct holder *holders; /* owned */
 	size_t holder_count, holder_capacity;
 	uint64_t *map_blocks; /* owned */

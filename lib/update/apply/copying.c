@@ -124,7 +124,7 @@ static errcode_t copy_file(const struct copying *copying, struct copy_worker *ow
 	if (placed->inline_data)
 		return content_reader_read(own->reader, placed->inline_data, placed->inline_bytes, 0, problem);
 	error = begin_hashing(copying, own, placed, slice != SIZE_MAX, problem);
-	for (size_t i = placed->held_extents; !error && i < placed->extents.count; i++)
+	for (size_t i = placed->extents.final; !error && i < placed->extents.count; i++)
 		if (placed->extents.extents[i].logical < end)
 			error = copy_extent(applying, own, placed, &placed->extents.extents[i], first, end, problem);
 	return error ? error : protect_end(&applying->plan->protected.plan, &own->protect, &own->writer, problem);
@@ -168,7 +168,7 @@ static uint64_t written_bytes(const struct applying *applying, const struct plac
 {
 	uint64_t bytes = placed->inline_bytes, size = node_of(applying, placed)->size_bytes;
 
-	for (size_t i = placed->held_extents; i < placed->extents.count; i++)
+	for (size_t i = placed->extents.final; i < placed->extents.count; i++)
 		bytes += (uint64_t)placed->extents.extents[i].count << applying->format->block_bits;
 	return bytes < size ? bytes : size;
 }

@@ -33,8 +33,8 @@ static errcode_t hold_part(struct applying *applying, struct placed_inode *place
 		.project = applying->format->project ? tree_detail(applying->plan->tree, node)->project : 0,
 	};
 	const struct extent_list part = {
-		.extents = placed->extents.extents + placed->held_extents,
-		.count = placed->extents.count - placed->held_extents,
+		.extents = placed->extents.extents + placed->extents.final,
+		.count = placed->extents.count - placed->extents.final,
 	};
 	struct holder holder = { 0 };
 	errcode_t error = holder_make(applying, &owner, &part, &holder);
@@ -58,7 +58,7 @@ errcode_t parts_end(struct applying *applying, struct placed_inode *placed)
 	if (!error)
 		error = ext2mb_transaction_begin(applying->filesystem->fs);
 	if (!error)
-		placed->held_extents = placed->extents.count;
+		placed->extents.final = placed->extents.count;
 	return error;
 }
 

@@ -347,7 +347,7 @@ static void give_back(struct placing *placing)
 	struct placed_inode *placed = placing->placed;
 	uint32_t *ino = &placing->applying->plan->inos[placed->node];
 
-	give_back_extents(placing, &placed->extents, placed->held_extents);
+	give_back_extents(placing, &placed->extents, placed->extents.final);
 	if (placed->map_blocks)
 		give_back_clusters(placing, placed->map_blocks, placed->map_block_count);
 	give_back_clusters(placing, &placed->xattr_block, 1);
