@@ -53,8 +53,11 @@ static errcode_t take_run(struct placing *placing, uint32_t logical, uint64_t bl
 	while (!error && blocks) {
 		struct ext2mb_extent extent;
 
-		error = update_filesystem_take(placing->filesystem, placing->goal, placing->near,
-		                               whole_clusters(placing->format, blocks), &extent);
+		if (placed->extents.count > placed->extents.final && parts_have_to_end(placing->applying))
+			error = parts_end(placing->applying, placed);
+		if (!error)
+			error = update_filesystem_take(placing->filesystem, placing->goal, placing->near,
+			                               whole_clusters(placing->format, blocks), &extent);
 		if (error)
 			return error;
 		uint64_t mapped = extent.count < blocks ? extent.count : blocks;
@@ -64,8 +67,6 @@ static errcode_t take_run(struct placing *placing, uint32_t logical, uint64_t bl
 		placing->goal = extent.start + extent.count;
 		logical += (uint32_t)mapped;
 		blocks -= mapped;
-		if (!error && blocks && parts_have_to_end(placing->applying))
-			error = parts_end(placing->applying, placed);
 	}
 	return error;
 }
