@@ -166,6 +166,12 @@ static errcode_t check_paths(const struct update_options *options, struct proble
 	return error;
 }
 
+/* Files without names may be what is left of this update, if a crash has ended it: then it is not finished yet. */
+static bool has_work(const struct update_plan *plan, const struct update_target *target)
+{
+	return plan->count || (target->volume.has_orphans && target->has_journal);
+}
+
 static errcode_t update_with(const struct update_options *options, struct pool *pool, update_listener listener,
                              void *context, struct update_report *report, struct problem *problem)
 {
@@ -197,7 +203,7 @@ static errcode_t update_with(const struct update_options *options, struct pool *
 		count_actions(&plan, report);
 	if (!error && !options->is_dry_run)
 		error = holes_find(options, &plan, &target.volume, pool, problem);
-	if (!error && plan.count && !options->is_dry_run)
+	if (!error && has_work(&plan, &target) && !options->is_dry_run)
 		error = carry_out(options, &plan, &target, &old, pool, report, problem);
 	else if (!error)
 		error = against_compare(options, options->image, pool, &old, &report->delta, problem);
