@@ -40,18 +40,17 @@ static void read_counts(const struct update_filesystem *filesystem, struct updat
 }
 
 /*
- * A replay, the release of orphans and the block of the feature mmp change the file themselves; otherwise opening it
- * writes nothing.
+ * Until here nothing of the image has been written but the replay, which target_replay() has made, and the block of the
+ * feature mmp.
  */
-static errcode_t check_again(const struct carrying *carrying)
+static errcode_t check_again(const struct carrying *carrying, const struct update_filesystem *filesystem)
 {
-	const struct volume *volume = &carrying->target->volume;
+	bool has_mmp = carrying->target->volume.superblock.s_feature_incompat & EXT4_FEATURE_INCOMPAT_MMP;
+	errcode_t error = has_mmp ? 0 : target_check(&carrying->options, carrying->target, carrying->problem);
 
-	if (volume->needs_recovery || volume->has_orphans || volume->superblock.s_last_orphan ||
-	    volume->superblock.s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_ORPHAN_PRESENT ||
-	    volume->superblock.s_feature_incompat & EXT4_FEATURE_INCOMPAT_MMP)
-		return 0;
-	return target_check(&carrying->options, carrying->target, carrying->problem);
+	return error ? error :
+	               target_check_mounts(&carrying->options, carrying->target, &filesystem->volume.superblock,
+	                                   carrying->problem);
 }
 
 static errcode_t change(const struct carrying *carrying, const char *path)
@@ -61,7 +60,7 @@ static errcode_t change(const struct carrying *carrying, const char *path)
 	errcode_t error = update_filesystem_open(options, path, &filesystem, carrying->problem);
 
 	if (!error && !options->makes_new_file)
-		error = check_again(carrying);
+		error = check_again(carrying, &filesystem);
 	if (!error)
 		error = orphans_release_old(&filesystem, options->image, carrying->problem);
 	if (!error)
@@ -81,6 +80,8 @@ static errcode_t change_in_place(const struct carrying *carrying)
 {
 	errcode_t error = target_check(&carrying->options, carrying->target, carrying->problem);
 
+	if (!error)
+		error = target_replay(&carrying->options, carrying->target, carrying->problem);
 	if (error)
 		return error;
 	target_unlock(carrying->target);
