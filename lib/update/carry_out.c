@@ -262,7 +262,7 @@ errcode_t carry_out(const struct update_options *options, struct update_plan *pl
 		.report = report,
 		.problem = problem,
 	};
-	errcode_t error = update_need_count(plan, &target->volume, &carrying.need);
+	errcode_t error = update_need_count(options, plan, &target->volume, &carrying.need);
 
 	if (error)
 		return problem_set(problem, error, options->image, "cannot update");

@@ -11,9 +11,7 @@
 #include "tree/file_flags.h"
 #include "update/apply/parts.h"
 #include "update/build/xattr_list.h"
-
-/* Shorter files are never written in parts. They may be stored in the inode. */
-#define LEAST_DIVIDED_BLOCKS 64u
+#include "update/target/holding.h"
 
 struct placing {
 	struct applying *applying;
@@ -287,7 +285,7 @@ static errcode_t take_all(struct placing *placing)
 {
 	struct placed_inode *placed = placing->placed;
 	bool may_divide = placing->applying->may_divide && S_ISREG(placing->node->mode) && !is_protected(placing) &&
-	                  placing->node->size_bytes >> placing->format->block_bits > LEAST_DIVIDED_BLOCKS;
+	                  placing->node->size_bytes >> placing->format->block_bits > HOLDING_LEAST_BLOCKS;
 	/* Nothing else of the inode may be committed before it is whole. */
 	errcode_t error = may_divide ? take_contents(placing) : 0;
 

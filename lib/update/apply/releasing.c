@@ -62,6 +62,17 @@ static uint64_t blocks_of(const struct ondisk_format *format, const struct exten
 	return blocks;
 }
 
+/* Otherwise a commit would make a leak of them: the update goes on if there was only too little space. */
+static void give_back(struct applying *applying, const struct holder *holder)
+{
+	const uint64_t cluster = UINT64_C(1) << applying->format->cluster_bits;
+	errcode_t error = ext2mb_inode_free(applying->filesystem->worker, holder->ino, false);
+
+	for (uint32_t i = 0; !error && i < holder->map_block_count && holder->map_blocks[i]; i++)
+		error = ext2mb_free(applying->filesystem->worker, holder->map_blocks[i], cluster);
+	(void)error;
+}
+
 errcode_t holder_make(struct applying *applying, const struct inode_value *owner, const struct extent_list *extents,
                       struct holder *holder)
 {
@@ -77,9 +88,12 @@ errcode_t holder_make(struct applying *applying, const struct inode_value *owner
 	update_filesystem_touch_inode(filesystem, holder->ino);
 	error = update_filesystem_take_clusters(filesystem, 0, applying->filesystem->volume.geometry.first_block,
 	                                        holder->map_blocks, count);
+	if (error) {
+		give_back(applying, holder);
+		return error;
+	}
 	holder->blocks = blocks_of(applying->format, extents) + ((uint64_t)count << applying->format->cluster_bits);
-	if (!error)
-		error = write_holder(applying, extents, owner, holder);
+	error = write_holder(applying, extents, owner, holder);
 	if (!error)
 		error = inode_parts_charge(applying, owner, 1, (int64_t)holder->blocks);
 	return error ? error : orphans_add(filesystem, holder->ino);

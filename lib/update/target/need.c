@@ -6,6 +6,7 @@
 
 #include "image/inode.h"
 #include "update/build/xattr_list.h"
+#include "update/target/holding.h"
 
 /* The root of a map holds this many extents. Each block of a map is at least half full. */
 #define ROOT_EXTENTS 4u
@@ -140,17 +141,19 @@ static uint64_t name_bytes(const struct tree_node *node)
 	return node->name_bytes + 16u;
 }
 
-errcode_t update_need_count(struct update_plan *plan, const struct volume *volume, struct update_need *need)
+errcode_t update_need_count(const struct update_options *options, struct update_plan *plan,
+                            const struct volume *volume, struct update_need *need)
 {
 	const struct ondisk_format *format = &volume->format;
 	SCOPE_FREE uint8_t *raw = malloc(format->inode_bytes);
 	uint64_t entry_bytes = 0;
-	errcode_t error = raw ? 0 : ENOMEM;
+	struct holding holding;
+	errcode_t error = raw ? holding_begin(options, volume, &holding) : ENOMEM;
 
 	*need = (struct update_need){ 0 };
 	for (size_t i = 0; !error && i < plan->count; i++) {
 		struct update_action *action = &plan->actions[i];
-		uint64_t before = need->blocks.taken + need->blocks.freed;
+		const struct update_balance before = need->blocks;
 		const struct tree_node *node = &plan->tree->nodes[action->node];
 		struct cost cost;
 
@@ -163,8 +166,10 @@ errcode_t update_need_count(struct update_plan *plan, const struct volume *volum
 			entry_bytes += name_bytes(node);
 		if (action->ino && action->verb != UPDATE_METADATA)
 			error = count_freed(volume, action->ino, action->verb == UPDATE_REPLACE, raw, need);
-		uint64_t moved = need->blocks.taken + need->blocks.freed - before;
+		uint64_t freed = need->blocks.freed - before.freed;
+		uint64_t moved = need->blocks.taken - before.taken + freed;
 
+		holding_add(&holding, cost.blocks, action->verb == UPDATE_REPLACE ? freed : 0);
 		action->moved_blocks = moved < UINT32_MAX ? (uint32_t)moved : UINT32_MAX;
 	}
 	/* Leaves that are split are half full, and each directory may have to begin an index. */
@@ -172,12 +177,14 @@ errcode_t update_need_count(struct update_plan *plan, const struct volume *volum
 
 	need->blocks.taken += leaves;
 	need->blocks.peak += leaves;
+	need->held_inodes = error ? 0 : holding_most(&holding, &need->held_blocks);
 	return error;
 }
 
-static uint64_t lack_of(const struct update_balance *balance, uint64_t free_count, uint64_t kept, bool at_once)
+static uint64_t lack_of(const struct update_balance *balance, uint64_t held, uint64_t free_count, uint64_t kept,
+                        bool at_once)
 {
-	uint64_t peak = at_once ? balance->taken : balance->peak;
+	uint64_t peak = at_once ? balance->taken : balance->peak + held;
 	uint64_t end = balance->taken + kept > balance->freed ? balance->taken + kept - balance->freed : 0;
 	uint64_t wanted = peak > end ? peak : end;
 
@@ -188,7 +195,7 @@ struct update_lack update_need_lack(const struct update_need *need, uint64_t fre
                                     uint64_t kept_blocks, bool at_once)
 {
 	return (struct update_lack){
-		.blocks = lack_of(&need->blocks, free_blocks, kept_blocks, at_once),
-		.inodes = lack_of(&need->inodes, free_inodes, 0, at_once),
+		.blocks = lack_of(&need->blocks, need->held_blocks, free_blocks, kept_blocks, at_once),
+		.inodes = lack_of(&need->inodes, need->held_inodes, free_inodes, 0, at_once),
 	};
 }

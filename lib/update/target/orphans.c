@@ -18,11 +18,16 @@ uint64_t orphans_most_logged(const struct update_filesystem *filesystem)
 	return update_filesystem_log_room(filesystem) / 2;
 }
 
-uint64_t orphans_most_groups(const struct update_filesystem *filesystem)
+uint64_t orphans_groups_of(uint64_t room)
 {
-	uint64_t most = orphans_most_logged(filesystem);
+	uint64_t most = room / 2;
 
 	return most >= OTHER_BLOCKS + BLOCKS_A_GROUP ? (most - OTHER_BLOCKS) / BLOCKS_A_GROUP : 1;
+}
+
+uint64_t orphans_most_groups(const struct update_filesystem *filesystem)
+{
+	return orphans_groups_of(update_filesystem_log_room(filesystem));
 }
 
 static errcode_t open_orphans(struct update_filesystem *filesystem, char *why)

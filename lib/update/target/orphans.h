@@ -35,3 +35,6 @@ uint64_t orphans_most_logged(const struct update_filesystem *filesystem);
  * else there is in the group.
  */
 uint64_t orphans_most_groups(const struct update_filesystem *filesystem);
+
+/* The same, if a transaction may log `room` blocks. Pure. */
+uint64_t orphans_groups_of(uint64_t room);
