@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "image/delta.h"
 #include "source/kind/source_kind.h"
 #include "support/problem.h"
 
@@ -14,6 +15,7 @@ struct update_report {
 	uint64_t commits, logged_blocks, direct_blocks;        /* of all transactions */
 	uint64_t grown_bytes;                                  /* by which the filesystem has grown */
 	uint64_t kept_names;                                   /* names of the image in directories that were read */
+	struct delta delta;                                    /* against the older image, if one is given */
 	struct warnings warnings;
 	bool skipped[SCAN_OUTPUTS]; /* the image lies in its own source, and was left out of it */
 };

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "image/replayed.h"
+#include "transaction/replay.h"
 
 #define ACTION "cannot update"
 #define VERITY_MAGIC "verity\0\0" /* veritysetup's superblock begins with it */
@@ -106,6 +107,14 @@ static errcode_t check_verity(const struct update_options *options, const struct
 	return 0;
 }
 
+/* False, with lock_error: a mount or another program has the device. */
+static bool close_to_others(const struct update_options *options, struct update_target *target)
+{
+	target->exclusive_descriptor = open(options->image, O_RDONLY | O_CLOEXEC | O_EXCL);
+	target->lock_error = target->exclusive_descriptor < 0 ? errno : 0;
+	return !target->lock_error;
+}
+
 /*
  * Before anything is read, so that all of it is of one moment. Another process may have a file open; a mount that is
  * not ours to see has a device exclusively.
@@ -120,7 +129,9 @@ static void lock(const struct update_options *options, struct update_target *tar
 	target->is_device = S_ISBLK(status.st_mode);
 	if (!target->is_device && !S_ISREG(status.st_mode))
 		return;
-	target->lock_descriptor = open(options->image, O_RDONLY | O_CLOEXEC | (target->is_device ? O_EXCL : 0));
+	if (target->is_device && !close_to_others(options, target))
+		return;
+	target->lock_descriptor = open(options->image, O_RDONLY | O_CLOEXEC);
 	if (target->lock_descriptor < 0 || fstat(target->lock_descriptor, &status))
 		target->lock_error = errno;
 	else if (flock(target->lock_descriptor, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
@@ -161,6 +172,47 @@ errcode_t target_check(const struct update_options *options, const struct update
 	return refuse(options, EBUSY, "another program has changed it meanwhile", problem);
 }
 
+/* e2fsck opens a device exclusively. The lock by flock(2), which it does not know, stays. */
+static errcode_t replay(const struct update_options *options, struct update_target *target)
+{
+	/* Options make e2fsck fail (transaction/replay.h): it would look at the beginning of the file. */
+	const char *io_options = options->offset_bytes ? "?offset" : "";
+
+	if (target->is_device)
+		close(target->exclusive_descriptor);
+	errcode_t error = replay_journal(options->image, io_options);
+
+	if (target->is_device && !close_to_others(options, target))
+		return EBUSY;
+	return error;
+}
+
+errcode_t target_replay(const struct update_options *options, struct update_target *target, struct problem *problem)
+{
+	struct stat status;
+
+	if (!target->volume.needs_recovery)
+		return 0;
+	errcode_t error = replay(options, target);
+
+	if (!error && !target->is_device && target->lock_descriptor >= 0) {
+		if (fstat(target->lock_descriptor, &status))
+			error = errno;
+		target->changed = status.st_ctim;
+	}
+	return error ? problem_set(problem, error, options->image, ACTION) : 0;
+}
+
+errcode_t target_check_mounts(const struct update_options *options, const struct update_target *target,
+                              const struct ext2_super_block *super, struct problem *problem)
+{
+	const struct ext2_super_block *before = &target->volume.superblock;
+
+	if (before->s_mtime == super->s_mtime && before->s_mnt_count == super->s_mnt_count)
+		return 0;
+	return refuse(options, EBUSY, "it has been mounted meanwhile", problem);
+}
+
 void target_unlock(const struct update_target *target)
 {
 	if (target->lock_descriptor >= 0)
@@ -169,7 +221,7 @@ void target_unlock(const struct update_target *target)
 
 errcode_t target_examine(const struct update_options *options, struct update_target *target, struct problem *problem)
 {
-	*target = (struct update_target){ .lock_descriptor = -1 };
+	*target = (struct update_target){ .lock_descriptor = -1, .exclusive_descriptor = -1 };
 	lock(options, target);
 	errcode_t error = volume_open_as_replayed(options->image, options->offset_bytes, &target->volume, problem);
 
@@ -202,5 +254,7 @@ void target_close(struct update_target *target)
 	target->is_open = false;
 	if (target->lock_descriptor >= 0)
 		close(target->lock_descriptor);
-	target->lock_descriptor = -1;
+	if (target->exclusive_descriptor >= 0)
+		close(target->exclusive_descriptor);
+	target->lock_descriptor = target->exclusive_descriptor = -1;
 }

@@ -12,9 +12,10 @@ struct update_target {
 	bool is_open;         /* the volume */
 	bool has_journal;     /* of its own */
 	bool is_device;
-	int lock_descriptor;     /* has the image alone: by flock(2), a device by O_EXCL, too; -1: none */
-	errcode_t lock_error;    /* why it has not; 0: it has, or locks do not work there */
-	struct timespec changed; /* a file's time of its last change, when it was locked */
+	int lock_descriptor;      /* has the image alone by flock(2); -1: none */
+	int exclusive_descriptor; /* has a device alone by O_EXCL; -1: none */
+	errcode_t lock_error;     /* why it has not; 0: it has, or locks do not work there */
+	struct timespec changed;  /* a file's time of its last change, when it was locked */
 };
 
 /*
@@ -29,6 +30,17 @@ MUST_CHECK errcode_t target_examine(const struct update_options *options, struct
 /* EBUSY if a file has been changed or replaced since it was examined: then what was read of it is stale. */
 MUST_CHECK errcode_t target_check(const struct update_options *options, const struct update_target *target,
                                   struct problem *problem);
+
+/*
+ * Replays the journal, if need be, while the lock is held: a handle for transactions would do it after it has locked
+ * the image itself, and what another program does in between could not be told from the replay. EXT2MB_ET_REPLAY.
+ */
+MUST_CHECK errcode_t target_replay(const struct update_options *options, struct update_target *target,
+                                   struct problem *problem);
+
+/* EBUSY if the filesystem has been mounted since it was examined. super: as it is now. */
+MUST_CHECK errcode_t target_check_mounts(const struct update_options *options, const struct update_target *target,
+                                         const struct ext2_super_block *super, struct problem *problem);
 
 /*
  * Lets a handle for transactions take the lock, which it wants for itself; others may take it before that handle does,
