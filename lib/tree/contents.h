@@ -26,6 +26,9 @@ struct content_range {
 	uint64_t place_bytes; /* the offset of these bytes in that file */
 };
 
+/* What contents that fill blocks are aligned to. */
+#define CONTENTS_BLOCK_BYTES 4096u
+
 /* The operations of an origin. Each comment says what NULL means. */
 struct contents {
 	/* Creates a reader's state for one origin, when the reader opens its first file of that origin. ENOMEM. */
@@ -77,6 +80,12 @@ struct contents {
 	void (*close)(void *data);
 
 	bool begins_in_blocks; /* each file's first byte is at the start of a block of the host's filesystem */
+
+	/*
+	 * The first byte is at a multiple of CONTENTS_BLOCK_BYTES of the file that map() gives, and what follows a file's
+	 * last byte in its last 4 KiB there is zeros and belongs to no other file.
+	 */
+	bool fills_blocks;
 };
 
 /* Used by one thread. It opens files as they were scanned: it follows no symlinks and leaves atime unchanged. */

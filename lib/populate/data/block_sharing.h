@@ -11,6 +11,12 @@
 #include "populate/build/workplace.h"
 #include "tree/contents.h"
 
+/* Bytes of a file, and the place in the image's file where they belong. */
+struct block_transfer {
+	int source;
+	uint64_t from, to, bytes;
+};
+
 /* One worker's state. */
 struct block_sharing {
 	const struct plan *plan;
@@ -42,3 +48,13 @@ struct block_sharing block_sharing_create(const struct plan *plan, const struct 
 MUST_CHECK errcode_t block_sharing_move(struct block_sharing *sharing, const struct content_reader *reader,
                                         uint32_t node, const struct file_extent *blocks, struct file_extent *moved,
                                         struct problem *problem);
+
+/*
+ * Shares all of the transfer, which is of `node` and perhaps further files, or nothing. Fails only with REFLINK_ALWAYS;
+ * the problem names the node.
+ */
+MUST_CHECK errcode_t block_sharing_share(struct block_sharing *sharing, uint32_t node,
+                                         const struct block_transfer *all, bool *is_shared, struct problem *problem);
+
+/* Has the kernel copy all of the transfer. False: it has not, and the caller copies it. */
+bool block_sharing_copy(struct block_sharing *sharing, const struct block_transfer *all);
