@@ -28,6 +28,7 @@ struct command {
 	struct exclude *exclude;     /* owned; NULL: nothing is left out */
 	struct exclude *verity;      /* owned; what fs-verity is to protect; NULL: nothing */
 	struct owner_map owners;
+	char *layer_cache;      /* owned; NULL: none */
 	struct problem problem; /* of the option that was just read */
 };
 
