@@ -13,6 +13,7 @@
 
 #include "dm_verity_options.h"
 #include "populate/format/mke2fs.h"
+#include "source/pack/layer_cache.h"
 #include "source/sources.h"
 #include "source_limits_option.h"
 #include "support/run/memory.h"
@@ -202,6 +203,21 @@ static void set_zeros(struct command *command, const struct taken_option *option
 	command->zeros_given = true;
 }
 
+static void set_layer_cache(struct command *command, const struct taken_option *option)
+{
+	free(TAKE(command->layer_cache));
+	command->options.layer_cache_is_usual = !strcmp(option->argument, "auto");
+	if (command->options.layer_cache_is_usual)
+		check(command, layer_cache_usual_path(&command->layer_cache, &command->problem), EXIT_FAILURE);
+	else
+		command->layer_cache = strdup(option->argument);
+	if (!command->layer_cache)
+		exit_without_memory();
+	if (!*command->layer_cache)
+		usage_error("--layer-cache: no folder is named");
+	command->options.layer_cache = command->layer_cache;
+}
+
 static void set_reflink(struct command *command, const struct taken_option *option)
 {
 	command->reflink_given = option->argument;
@@ -242,13 +258,23 @@ static void choose_against(struct command *command)
 	command->options.against_chunk_bytes = command->against.chunk_bytes;
 }
 
+static void set_layout(struct command *command, const struct taken_option *option)
+{
+	(void)option;
+	command->layout_given = true;
+}
+
 /* Layers are placed so that they can be shared, and what is shared is not read to look for zeros. */
 static void choose_layout(struct command *command)
 {
 	struct populate_options *options = &command->options;
 
+	if (options->layer_cache && !command->layout_given)
+		options->layout = LAYOUT_LAYERS;
 	if (options->layout == LAYOUT_LAYERS && !command->zeros_given)
 		options->zeros_of_source = true;
+	if (options->keeps_hidden && !options->layer_cache)
+		usage_error("--keep-hidden works only with --layer-cache: elsewhere nothing knows what is hidden");
 	if (options->keeps_hidden && options->layout != LAYOUT_LAYERS)
 		usage_error("--keep-hidden works only with --layout=layers");
 	if (options->keeps_hidden && options->stable_from)
@@ -528,6 +554,19 @@ static const struct option_row own_rows[] = {
 	  .help = "how much of what an archive unpacks to stays in memory, in bytes, with a\n"
 	          "suffix, or in percent of the memory available (25%); the rest goes\n"
 	          "to a temporary file" },
+	{ .name = "layer-cache",
+	  .argument = "DIR|auto",
+	  .kind = ARGUMENT_DIRECTORY,
+	  .set = set_layer_cache,
+	  .help = "unpack each layer of an OCI image and each archive once, into a file of DIR\n"
+	          "(auto: ~/.cache/e2populate/layers), and read it there from then on" },
+	{ .name = "layer-cache-size",
+	  .argument = "SIZE",
+	  .kind = ARGUMENT_SIZE,
+	  .minimum = 1,
+	  .maximum = UINT64_MAX,
+	  FIELD(options.layer_cache_bytes),
+	  .help = "drop what was not used for longest until DIR takes no more" },
 	{ .name = "stable-from",
 	  .argument = "OLD",
 	  .kind = ARGUMENT_IMAGE,
@@ -541,13 +580,14 @@ static const struct option_row own_rows[] = {
 	  .kind = ARGUMENT_WORDS,
 	  .words = "tree|layers",
 	  FIELD(options.layout),
+	  .set = set_layout,
 	  .help = "where contents are placed: with what lies beside them in the tree (the default),\n"
 	          "or with all that is of the same SOURCE or layer, so that images can share the\n"
-	          "blocks of layers; that implies --zeros=source" },
+	          "blocks of layers (the default with --layer-cache; implies --zeros=source)" },
 	{ .name = "keep-hidden",
 	  FIELD(options.keeps_hidden),
-	  .help = "with --layout=layers, what later layers hide keeps its place in the image, as free\n"
-	          "blocks: each layer is shared in one piece, and its removed files can be found there" },
+	  .help = "with --layer-cache: what later layers hide keeps its place in IMAGE, as free blocks,\n"
+	          "so each layer is shared in one piece; what it held can be read there" },
 	{ .name = "reflink",
 	  .argument = "auto|always|never",
 	  .kind = ARGUMENT_WORDS,
@@ -786,6 +826,7 @@ void command_free(struct command *command)
 	free(command->sources.list);
 	free(command->casefolded.list);
 	free(command->extended);
+	free(command->layer_cache);
 	exclude_destroy(command->exclude);
 	exclude_destroy(command->verity);
 	owner_map_destroy(&command->owners);

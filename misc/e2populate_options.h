@@ -17,7 +17,7 @@ struct command {
 	bool memory_given;
 	bool metadata_limit_given;
 	struct against against;
-	bool zeros_given;
+	bool zeros_given, layout_given;
 	const char *reflink_given; /* NULL: it is not */
 	bool size_like;            /* of the first source that is an image: */
 	char size_text[24];        /* its size */
@@ -29,6 +29,7 @@ struct command {
 	struct exclude *exclude;     /* owned; NULL: nothing is left out */
 	struct exclude *verity;      /* owned; what fs-verity is to protect; NULL: nothing */
 	struct owner_map owners;
+	char *layer_cache;      /* owned; NULL: none */
 	struct problem problem; /* of the option that was just read */
 };
 

@@ -11,6 +11,7 @@
 #include "populate/protect_tree.h"
 #include "populate/size/projects_wanted.h"
 #include "source/labels/labels.h"
+#include "source/pack/layer_cache.h"
 #include "source/reading.h"
 #include "source/manifest/metadata.h"
 #include "tree/xattr_table.h"
@@ -235,6 +236,56 @@ static errcode_t ask_for_projects(struct scanned *scanned, const struct workplac
 	return error ? problem_set(work->problem, error, NULL, "cannot plan the image") : 0;
 }
 
+static errcode_t open_layer_cache(const struct populate_options *options, struct layer_cache **cache,
+                                  struct problem *problem)
+{
+	*cache = NULL;
+	if (!options->layer_cache)
+		return 0;
+	errcode_t error = layer_cache_open(options->layer_cache, options->layer_cache_is_usual, cache, problem);
+
+	if (error)
+		return error;
+	layer_cache_limit(*cache, options->layer_cache_bytes);
+	if (options->verify)
+		layer_cache_check_all(*cache);
+	return 0;
+}
+
+static errcode_t report_layer_cache(struct layer_cache *cache, struct populate_report *report)
+{
+	for (uint32_t i = 0; i < report->source_count; i++)
+		report->sources[i].cache_use = layer_cache_use_of(cache, i, &report->sources[i].pack_bytes);
+	return layer_cache_warnings(cache, &report->warnings);
+}
+
+/* The cache is open while the sources are read; packs stay open with the tree. */
+static errcode_t read_sources(struct scanned *scanned, const struct workplace *work, struct scan_options *scan_options,
+                              struct populate_report *report)
+{
+	const struct populate_options *options = work->options;
+	const struct source_reading reading = {
+		.sources = options->sources,
+		.source_count = options->source_count,
+		.layering = options->layering,
+		.image = options->image,
+		.scan = scan_options,
+		.limits = options->limits,
+		.memory_bytes = options->memory_bytes,
+		.threads = options->threads,
+	};
+	errcode_t error = open_layer_cache(options, &scan_options->layers, work->problem);
+
+	if (!error)
+		error = sources_read_unchanged(&reading, work->pool, &scanned->tree, work->problem);
+	if (!error)
+		error = report_sources(scanned, work, report);
+	if (!error && scan_options->layers)
+		error = report_layer_cache(scan_options->layers, report);
+	layer_cache_close(scan_options->layers);
+	return error;
+}
+
 static errcode_t scan_tree(struct scanned *scanned, const struct workplace *work, struct labels *labels,
                            struct populate_report *report)
 {
@@ -252,21 +303,10 @@ static errcode_t scan_tree(struct scanned *scanned, const struct workplace *work
 		.warnings = &report->warnings,
 		.progress = options->progress,
 	};
-	const struct source_reading reading = {
-		.sources = options->sources,
-		.source_count = options->source_count,
-		.layering = options->layering,
-		.image = options->image,
-		.scan = &scan_options,
-		.limits = options->limits,
-		.memory_bytes = options->memory_bytes,
-		.threads = options->threads,
-	};
 	errcode_t error = ask_for_projects(scanned, work, &scan_options);
+
 	if (!error)
-		error = sources_read_unchanged(&reading, work->pool, &scanned->tree, work->problem);
-	if (!error)
-		error = report_sources(scanned, work, report);
+		error = read_sources(scanned, work, &scan_options, report);
 	if (!error)
 		error = apply_options(scanned, work, labels, report);
 	if (!error)

@@ -80,10 +80,9 @@ struct contents {
 	void (*close)(void *data);
 
 	bool begins_in_blocks; /* each file's first byte is at the start of a block of the host's filesystem */
-
 	/*
-	 * The first byte is at a multiple of CONTENTS_BLOCK_BYTES of the file that map() gives, and what follows a file's
-	 * last byte in its last 4 KiB there is zeros and belongs to no other file.
+	 * What follows a file's last byte in its last 4 KiB there is zeros and belongs to no other file, and a file
+	 * begins at a multiple of 4 KiB. So a block at a file's end may be shared whole.
 	 */
 	bool fills_blocks;
 };

@@ -73,9 +73,12 @@ struct populate_options {
 	bool inodes_fixed;             /* -N among mke2fs: exactly so many */
 	bool block_size_given;         /* -b among mke2fs */
 	bool usage_given;              /* -T among mke2fs */
-	bool own_defaults;       /* blocks of 4 KiB, and no holes that are not worth an extent; false: as mke2fs(8) */
-	const char *stable_from; /* an earlier image whose layout is to be kept; NULL: none */
-	const char *against;     /* an older image, of which the report says what differs; NULL: none */
+	bool own_defaults;         /* blocks of 4 KiB, and no holes that are not worth an extent; false: as mke2fs(8) */
+	const char *layer_cache;   /* a folder of unpacked layers (source/pack/layer_cache.h); NULL: none */
+	bool layer_cache_is_usual; /* it is the usual one: folders above it are made, too */
+	uint64_t layer_cache_bytes; /* which that may take on the disk; 0: no limit */
+	const char *stable_from;    /* an earlier image whose layout is to be kept; NULL: none */
+	const char *against;        /* an older image, of which the report says what differs; NULL: none */
 	uint64_t against_chunk_bytes;
 	uint64_t free_bytes;       /* to be left free at least for any user, as statfs(2) counts; or: */
 	unsigned int free_percent; /* of the filesystem's blocks, below 100 */
