@@ -297,6 +297,7 @@ errcode_t block_sharing_share(struct block_sharing *sharing, uint32_t node, cons
 	*is_shared = !error;
 	sharing->shared_bytes += error ? 0 : all->bytes;
 	sharing->shares = !error || !is_lasting(error);
+	sharing->refusal = sharing->shares ? 0 : error;
 	return 0;
 }
 
@@ -306,4 +307,30 @@ bool block_sharing_copy(struct block_sharing *sharing, const struct block_transf
 	    meet_device(sharing, TREE_ROOT, all->source, NULL) || !sharing->copies)
 		return false;
 	return copy(sharing, all) == all->bytes;
+}
+
+/* Names what keeps whole blocks of the layers from being shared; NULL: nothing, or what the user cannot change. */
+static const char *obstacle(const struct plan *plan, uint64_t host_bytes, errcode_t refusal)
+{
+	if (plan->format.block_bytes != CONTENTS_BLOCK_BYTES)
+		return "its blocks have another size than 4096 bytes (-b 4096 makes them so)";
+	if (host_bytes > CONTENTS_BLOCK_BYTES)
+		return "the filesystem that it is on has larger blocks than 4096 bytes";
+	if (plan->options->offset_bytes % CONTENTS_BLOCK_BYTES)
+		return "its offset is not a multiple of 4096 bytes";
+	return refusal == EXDEV ? "the cache is on another filesystem" : NULL;
+}
+
+errcode_t block_sharing_warn(const struct plan *plan, const struct image_file *file, errcode_t refusal,
+                             struct warnings *warnings)
+{
+	const struct populate_options *options = plan->options;
+	const char *reason = obstacle(plan, host_block_bytes(file->image.descriptor), refusal);
+	struct problem problem = { 0 };
+
+	if (!options->layer_cache || options->reflink == REFLINK_NEVER || options->android_sparse || !reason ||
+	    !is_regular(file->image.descriptor))
+		return 0;
+	problem_set_reason(&problem, EXDEV, options->image, "copies blocks of the layer cache", "%s", reason);
+	return warnings_add(warnings, &problem, 1);
 }

@@ -194,6 +194,7 @@ static errcode_t share_runs(const struct moving *moving, struct content_runs *ru
 			progress_add(moving->plan->options->progress, all.bytes, run->files);
 	}
 	*shared_bytes = sharing.shared_bytes;
+	runs->refusal = sharing.refusal;
 	return error;
 }
 

@@ -30,6 +30,7 @@ struct content_runs {
 	bool *has_node;     /* by node: all of its contents are in runs; NULL: those of none are. Owned */
 	uint64_t files;     /* in runs */
 	uint64_t data_bytes; /* of these files */
+	errcode_t refusal;   /* why the last of their filesystems shares no blocks with the image; 0: it does */
 };
 
 /* Finds all runs, in the order in which contents are placed. Serial: 0.1 us a file. Errors name a file of the source. */

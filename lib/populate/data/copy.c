@@ -438,16 +438,17 @@ static errcode_t open_workers(struct copying *copying, bool reads_last)
 	return 0;
 }
 
-static errcode_t gather_findings(const struct copying *copying, struct zero_runs *zeros, uint64_t *shared_bytes)
+static errcode_t gather_findings(const struct copying *copying, struct copy_findings *found)
 {
 	errcode_t error = 0;
 
-	zeros->count = 0;
+	found->zeros.count = 0;
+	found->refusal = copying->runs.refusal;
 	for (unsigned int worker = 0; !error && worker < pool_workers(copying->work->readers); worker++) {
-		error = zero_runs_join(zeros, &copying->workers[worker].zeros);
-		*shared_bytes += copying->workers[worker].sharing.shared_bytes;
+		error = zero_runs_join(&found->zeros, &copying->workers[worker].zeros);
+		found->shared_bytes += copying->workers[worker].sharing.shared_bytes;
 	}
-	zero_runs_sort(zeros);
+	zero_runs_sort(&found->zeros);
 	return error;
 }
 
@@ -464,7 +465,7 @@ static void close_workers(const struct copying *copying)
 }
 
 errcode_t copy_files(const struct plan *plan, struct image_file *file, const struct workplace *work, bool reads_last,
-                     struct zero_runs *zeros, uint64_t *shared_bytes)
+                     struct copy_findings *found)
 {
 	SCOPE_FREE char *directory = spool_directory(plan->options->image);
 	struct copying copying = { .plan = plan, .work = work, .file = file, .directory = directory };
@@ -473,12 +474,12 @@ errcode_t copy_files(const struct plan *plan, struct image_file *file, const str
 		return workplace_result(work, ENOMEM, "cannot copy the files");
 	errcode_t error = content_runs_find(plan, &copying.runs, work->problem);
 
-	*shared_bytes = 0;
+	found->shared_bytes = 0;
 	if (!error)
 		error = list_jobs(&copying);
 	progress_stage(plan->options->progress, "copy", plan->data_bytes, copying.files + copying.runs.files);
 	if (!error)
-		error = content_runs_move(plan, file, work, &copying.runs, shared_bytes);
+		error = content_runs_move(plan, file, work, &copying.runs, &found->shared_bytes);
 	if (!error)
 		error = open_workers(&copying, reads_last);
 	if (!error)
@@ -486,7 +487,7 @@ errcode_t copy_files(const struct plan *plan, struct image_file *file, const str
 	if (!error)
 		error = contents_check(plan->source->tree, work->problem);
 	if (!error)
-		error = gather_findings(&copying, zeros, shared_bytes);
+		error = gather_findings(&copying, found);
 	close_workers(&copying);
 	free(copying.list.jobs);
 	content_runs_free(&copying.runs);
