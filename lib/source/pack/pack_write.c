@@ -160,7 +160,11 @@ static errcode_t write_index(const struct writing *writing, const char *name, co
 	header.index_bytes = htole64(bytes);
 	memcpy(header.name, name, strnlen(name, sizeof(header.name) - 1));
 	header.checksum = htole32(crc32c(~0u, &header, offsetof(struct pack_header, checksum)));
-	return whole_write(writing->descriptor, &header, sizeof(header), 0);
+	error = whole_write(writing->descriptor, &header, sizeof(header), 0);
+	/* XFS has reserved as much again beyond the end, and keeps that of a file for which fallocate(2) was called. */
+	if (!error && ftruncate(writing->descriptor, (off_t)(PACK_BLOCK_BYTES + writing->contents_bytes + bytes)))
+		error = errno;
+	return error;
 }
 
 static errcode_t write_contents(struct writing *writing, struct pool *pool, struct problem *problem)
