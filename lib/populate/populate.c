@@ -330,8 +330,7 @@ static errcode_t copy(struct populating *run)
 {
 
 	begin_stage(run, POPULATE_COPY);
-	errcode_t error =
-		copy_files(&run->plan, &run->file, &run->work, reads_contents_last(run), &run->attempt.found);
+	errcode_t error = copy_files(&run->plan, &run->file, &run->work, reads_contents_last(run), &run->attempt.found);
 	if (error)
 		return error;
 	/* The report needs free counts that include the blocks just given back. */
@@ -378,7 +377,8 @@ static bool next_attempt(struct populating *run, errcode_t *error)
 		*error = 0;
 		return true;
 	}
-	if (*error || attempt->knows_zeros || run->output.is_device || !are_many_zeros(run, attempt->found.zeros.blocks))
+	if (*error || attempt->knows_zeros || run->output.is_device ||
+	    !are_many_zeros(run, attempt->found.zeros.blocks))
 		return false;
 	uint64_t hole_blocks;
 

@@ -26,7 +26,7 @@ struct content_range {
 	uint64_t place_bytes; /* the offset of these bytes in that file */
 };
 
-/* What contents that fill blocks are aligned to. */
+/* Contents that fill blocks are aligned to this. */
 #define CONTENTS_BLOCK_BYTES 4096u
 
 /* The operations of an origin. Each comment says what NULL means. */

@@ -15,6 +15,7 @@ unit_tests := \
 	clocks \
 	configuration \
 	content_reader \
+	content_runs \
 	crc32c \
 	details \
 	directory \

@@ -21,7 +21,7 @@ enum reflink {
 	REFLINK_NEVER,
 };
 
-/* Where contents of regular files are placed. */
+/* The place of contents of regular files. */
 enum populate_layout {
 	LAYOUT_TREE,   /* with what lies beside them in the tree */
 	LAYOUT_LAYERS, /* with all that is of the same merged source (populate/plan/layer_placement.h) */
@@ -103,9 +103,9 @@ struct populate_options {
 	enum populate_layout layout;
 	bool keeps_hidden; /* with LAYOUT_LAYERS: free blocks in the places of what upper layers hide, so that a layer
 	                      stays in one piece (populate/plan/hidden_gaps.h) */
-	enum reflink reflink;          /* other than REFLINK_NEVER only with zeros_of_source */
-	struct owner_map *owners;      /* NULL: owners stay the source's; names in it are resolved */
-	const char *metadata;          /* a manifest for source/manifest/metadata.h; NULL: none */
+	enum reflink reflink;     /* other than REFLINK_NEVER only with zeros_of_source */
+	struct owner_map *owners; /* NULL: owners stay the source's; names in it are resolved */
+	const char *metadata;     /* a manifest for source/manifest/metadata.h; NULL: none */
 	struct dm_verity_options dm_verity;
 	struct verity_rules verity;
 	struct label_options labels; /* SELinux's */

@@ -55,8 +55,8 @@ MUST_CHECK errcode_t block_sharing_move(struct block_sharing *sharing, const str
  * Shares all of the transfer, which is of `node` and perhaps further files, or nothing. Fails only with REFLINK_ALWAYS;
  * the problem names the node.
  */
-MUST_CHECK errcode_t block_sharing_share(struct block_sharing *sharing, uint32_t node,
-                                         const struct block_transfer *all, bool *is_shared, struct problem *problem);
+MUST_CHECK errcode_t block_sharing_share(struct block_sharing *sharing, uint32_t node, const struct block_transfer *all,
+                                         bool *is_shared, struct problem *problem);
 
 /* Has the kernel copy all of the transfer. False: it has not, and the caller copies it. */
 bool block_sharing_copy(struct block_sharing *sharing, const struct block_transfer *all);

@@ -187,9 +187,8 @@ static errcode_t share_runs(const struct moving *moving, struct content_runs *ru
 		struct content_run *run = &runs->list[number];
 		const struct block_transfer all = transfer_of(moving, run, 0, run->blocks);
 
-		error = interrupt_pending() ?
-		                EINTR :
-		                block_sharing_share(&sharing, run->node, &all, &run->is_moved, problem);
+		error = interrupt_pending() ? EINTR :
+		                              block_sharing_share(&sharing, run->node, &all, &run->is_moved, problem);
 		if (!error && run->is_moved)
 			progress_add(moving->plan->options->progress, all.bytes, run->files);
 	}
@@ -211,8 +210,8 @@ static errcode_t list_pieces(struct moving *moving)
 				.first = first,
 				.blocks = run->blocks - first < most ? run->blocks - first : most,
 			};
-			errcode_t error = vector_add(&moving->pieces, &moving->count, &moving->capacity, &piece,
-			                             sizeof(piece));
+			errcode_t error =
+				vector_add(&moving->pieces, &moving->count, &moving->capacity, &piece, sizeof(piece));
 
 			if (error)
 				return error;
@@ -232,8 +231,7 @@ static errcode_t read_and_write(const struct moving *moving, struct piece_worker
 		void *bytes;
 
 		blocks = piece->blocks - done < most ? piece->blocks - done : most;
-		errcode_t error =
-			run_writer_reserve(&own->writer, run->start + piece->first + done, blocks, &bytes);
+		errcode_t error = run_writer_reserve(&own->writer, run->start + piece->first + done, blocks, &bytes);
 
 		if (error)
 			return problem_set(problem, error, moving->plan->options->image, "cannot write");

@@ -7,7 +7,7 @@
 #include "populate/build/workplace.h"
 #include "populate/data/zero_detection.h"
 
-/* What copying finds out. */
+/* The findings of copying. */
 struct copy_findings {
 	struct zero_runs zeros; /* clusters that hold only zeros, in the order of the tree, without those above
 	                           RUN_WRITER_BYTES, which no worker sees whole; owned */

@@ -7,7 +7,7 @@
 #include "populate/plan/node_placement.h"
 #include "support/run/interrupt.h"
 
-/* What is placed, and where. */
+/* The state of placing everything, in one range. */
 struct filling {
 	struct plan *plan;
 	struct pack_range range;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Takes the blocks of one node from a range of the free space. Each layout decides the order of the nodes and the ranges. */
+/* Takes the blocks of one node from a range of the free space. Each layout decides the order of the nodes and the
+ * ranges. */
 #pragma once
 
 #include "populate/build/plan.h"

@@ -13,7 +13,7 @@ struct question {
 	const struct sizing *sizing;
 	const char *usage;
 	struct trial_file scratch;
-	errcode_t error;      /* of mke2fs */
+	errcode_t error; /* of mke2fs */
 	struct problem problem;
 	uint32_t block_bytes; /* the answer */
 };

@@ -19,10 +19,11 @@
 /* The first guess is nearly always large enough. If no size is, this ends the search soon. */
 #define MOST_GROWING 16
 
-/* From this size on mke2fs's own blocks have 4 KiB (its usage type is no longer `small`), and its metadata weigh little. */
+/* From this size on mke2fs's own blocks have 4 KiB (its usage type is no longer `small`), and its metadata weigh
+ * little. */
 #define CLOSE_GUESS_LEAST_BYTES (UINT64_C(512) << 20)
 
-/* Of a KiB that is added, descriptors of further groups take a little: those that are reserved, too, and their copies. */
+/* Descriptors of groups, also those that are reserved, and their copies take a little of each KiB that is added. */
 #define FIRST_GAIN 0.996
 
 /* Sizes are in KiB, the unit that mke2fs gets. */
@@ -210,42 +211,43 @@ static errcode_t narrow(struct size_search *search)
 	return 0;
 }
 
-static uint64_t kib_of_smaller_journal(const struct size_search *search, unsigned int quarters)
+/*
+ * Judges the size that is so many quarters of the journal smaller, and goes on from there if it is enough.
+ * *has_smaller: it has a smaller journal.
+ */
+static errcode_t try_smaller_journal(struct size_search *search, unsigned int quarters, bool *has_smaller)
 {
-	uint64_t step = cluster_kib(search->sizing);
-	uint64_t saved_kib = search->enough_journal_blocks * quarters / 4 * block_kib(search->sizing);
+	uint64_t step = cluster_kib(search->sizing), before = search->enough;
+	uint64_t journal_blocks = search->enough_journal_blocks;
+	uint64_t saved_kib = journal_blocks * quarters / 4 * block_kib(search->sizing);
 
-	return saved_kib && saved_kib < search->enough ? (search->enough - saved_kib) / step * step : 0;
+	*has_smaller = false;
+	if (!saved_kib || saved_kib >= search->enough)
+		return 0;
+	search->kib = (search->enough - saved_kib) / step * step;
+	search->last_kib = 0;
+	search->too_small = 0;
+	errcode_t error = search->kib ? judge(search) : 0;
+
+	*has_smaller = !search->refused && search->sizing->room.journal_blocks < journal_blocks;
+	if (error || search->enough == before)
+		return error;
+	search->too_small = 0;
+	return narrow(search);
 }
 
 /*
  * A slightly smaller filesystem may get a journal of half or a quarter of the size, and so have enough room after all:
- * where mke2fs's journal sizes change, the spare room falls although the size grows.
+ * where mke2fs's journal sizes change, the spare room falls although the size grows. Nearly always the journal is the
+ * same, and then it is not worth another run that it may be a quarter at a size that is smaller still.
  */
 static errcode_t try_smaller_journals(struct size_search *search)
 {
-	const uint64_t both[] = { kib_of_smaller_journal(search, 3), kib_of_smaller_journal(search, 2) };
-	errcode_t error = both[0] && both[1] ? size_try_ahead(search->sizing, both, 2, search->problem) : 0;
+	uint64_t before = search->enough;
+	bool has_smaller;
+	errcode_t error = try_smaller_journal(search, 2, &has_smaller);
 
-	if (error)
-		return error;
-	for (unsigned int quarters = 3; quarters >= 2; quarters--) {
-		uint64_t before = search->enough;
-
-		search->kib = kib_of_smaller_journal(search, quarters);
-		if (!search->kib)
-			continue;
-		search->last_kib = 0;
-		search->too_small = 0;
-		error = judge(search);
-		if (error)
-			return error;
-		if (search->enough == before)
-			continue;
-		search->too_small = 0;
-		return narrow(search);
-	}
-	return 0;
+	return error || !has_smaller || search->enough != before ? error : try_smaller_journal(search, 3, &has_smaller);
 }
 
 /*

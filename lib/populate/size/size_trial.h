@@ -17,7 +17,7 @@ struct sizing {
 	const struct workplace *work;
 	struct mke2fs_run run; /* what mke2fs is told; -N, of the last filesystem made, is set here */
 	struct trials *trials; /* NULL: mke2fs makes the filesystem in the image, which run.path names: */
-	int descriptor; /* a file, cut at the offset before that; -1: one that keeps its size, or a device */
+	int descriptor;        /* a file, cut at the offset before that; -1: one that keeps its size, or a device */
 
 	uint64_t extra_blocks;     /* to be left beyond those that were counted */
 	bool wants_default_blocks; /* see populate/size/default_blocks.h */
@@ -33,11 +33,10 @@ struct sizing {
 MUST_CHECK errcode_t size_try(struct sizing *sizing, const char *size, struct problem *problem);
 
 /*
- * Makes the filesystems that size_try() will want for `count` sizes, at most TRIALS_KEPT, at the same time. Does nothing
- * where that would not be faster: without threads, or where the words of the last mke2fs are asked for.
+ * Makes the filesystems that size_try() will want for `count` sizes, at most TRIALS_KEPT, at the same time. Does
+ * nothing where that would not be faster: without threads, or where the words of the last mke2fs are asked for.
  */
-MUST_CHECK errcode_t size_try_ahead(struct sizing *sizing, const uint64_t *kib, size_t count,
-                                    struct problem *problem);
+MUST_CHECK errcode_t size_try_ahead(struct sizing *sizing, const uint64_t *kib, size_t count, struct problem *problem);
 
 /* A size in KiB as mke2fs gets it. */
 static inline void size_text(uint64_t kib, char text[32])

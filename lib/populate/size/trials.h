@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Empty filesystems that mke2fs makes in files in memory. The last few are kept: none is made twice, several can be made
- * at once, and the one whose size is chosen can be copied into the image. On an idle machine a run of mke2fs takes 3 ms
- * of one processor, half of it before main().
+ * Empty filesystems that mke2fs makes in files in memory. The last few are kept: none is made twice, several can be
+ * made at once, and the one whose size is chosen can be copied into the image. On an idle machine a run of mke2fs takes
+ * 3 ms of one processor, half of it before main().
  */
 #pragma once
 
@@ -23,7 +23,7 @@ struct trial_file {
 MUST_CHECK errcode_t trial_file_open(struct trial_file *scratch, struct problem *problem);
 void trial_file_close(struct trial_file *scratch);
 
-/* What mke2fs is told besides the user's options. */
+/* Arguments of mke2fs besides the user's options. */
 struct trial_key {
 	char size[32];
 	uint64_t inodes;
