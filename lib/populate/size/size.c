@@ -116,8 +116,11 @@ static uint64_t content_bytes(const struct tree *tree)
 	return bytes;
 }
 
-/* Returns a first size that is surely large enough, to see how this mke2fs formats it. */
-static uint64_t first_guess_kib(const struct sizing *sizing)
+/*
+ * Returns a first size that is surely large enough, to see how this mke2fs formats it; or, if close, one that is near the
+ * answer for large contents, and may be refused or too small.
+ */
+static uint64_t first_guess_kib(const struct sizing *sizing, bool close)
 {
 	const struct populate_options *options = sizing->plan->options;
 	const struct tree *tree = sizing->plan->source->tree;
@@ -126,8 +129,8 @@ static uint64_t first_guess_kib(const struct sizing *sizing)
 	/* This counts a block and an inode for each node, and one and a half times the largest journal. */
 	uint64_t kib = (bytes + bytes / 16) / 1024 + 8ull * tree->node_count + 65536;
 
-	/* A closer guess, which may have the number of groups that the answer has: half a block and an inode each. */
-	if (bytes >= CLOSE_GUESS_LEAST_BYTES)
+	/* Half a block and an inode for each node: so the number of groups may be that of the answer. */
+	if (close && bytes >= CLOSE_GUESS_LEAST_BYTES)
 		kib = (bytes + bytes / 32) / 1024 + 5ull * tree->node_count / 2;
 
 	return kib / (100 - options->free_percent) * 100;
@@ -255,11 +258,18 @@ static errcode_t try_smaller_journals(struct size_search *search)
  */
 static errcode_t search_smallest(struct sizing *sizing, uint64_t *kib, struct problem *problem)
 {
-	struct size_search search = { .sizing = sizing, .problem = problem, .kib = first_guess_kib(sizing) };
+	struct size_search search = { .sizing = sizing, .problem = problem, .kib = first_guess_kib(sizing, true) };
+	uint64_t sure_kib = first_guess_kib(sizing, false);
 
 	sizing->base_inodes = size_chooses_inodes(sizing) ? size_exact_inodes(sizing) : 0;
 	errcode_t error = narrow(&search);
 
+	/* A journal or inodes of the user's choice may not fit the close guess. */
+	if (size_is_refused(error) && !search.enough && sure_kib > search.kib) {
+		problem_clear(problem);
+		search = (struct size_search){ .sizing = sizing, .problem = problem, .kib = sure_kib };
+		error = narrow(&search);
+	}
 	if (!error && search.enough)
 		error = try_smaller_journals(&search);
 	if (error)

@@ -78,7 +78,8 @@ errcode_t size_try_ahead(struct sizing *sizing, const uint64_t *kib, size_t coun
 	struct trial_key keys[TRIALS_KEPT];
 	char size[32];
 
-	if (pool_workers(sizing->work->pool) < 2 || sizing->plan->options->mke2fs_output)
+	if (pool_workers(sizing->work->pool) < 2 || sizing->plan->options->mke2fs_output ||
+	    !trials_are_small(sizing->trials))
 		return 0;
 	sizing->run.options = sizing->plan->options;
 	sizing->run.identity = &sizing->plan->source->identity;

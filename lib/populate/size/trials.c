@@ -74,6 +74,31 @@ static struct trial *find(struct trials *trials, const struct trial_key *key)
 	return NULL;
 }
 
+static uint64_t memory_bytes(const struct trial *trial)
+{
+	struct stat status;
+
+	return trial->file.path && fstat(trial->file.descriptor, &status) == 0 ? (uint64_t)status.st_blocks * 512 : 0;
+}
+
+bool trials_are_small(const struct trials *trials)
+{
+	for (const struct trial *trial = trials->list; trial < trials->list + TRIALS_KEPT; trial++)
+		if (memory_bytes(trial) > TRIAL_MOST_BYTES)
+			return false;
+	return true;
+}
+
+static void drop_large(struct trials *trials)
+{
+	for (struct trial *trial = trials->list; trial < trials->list + TRIALS_KEPT; trial++) {
+		if (memory_bytes(trial) <= TRIAL_MOST_BYTES)
+			continue;
+		trial_file_close(&trial->file);
+		trial->last_use = 0;
+	}
+}
+
 /* Takes the place of the trial that has not been used for longest. */
 static errcode_t begin(struct trials *trials, const struct trial_key *key, struct trial **ret, struct problem *problem)
 {
@@ -131,6 +156,8 @@ errcode_t trials_make(struct trials *trials, const struct mke2fs_run *run, const
 	for (size_t i = 0; i < count; i++) {
 		if (find(trials, &keys[i]))
 			continue;
+		if (!missing)
+			drop_large(trials);
 		errcode_t error = begin(trials, &keys[i], &making.trials[missing], problem);
 
 		if (error)

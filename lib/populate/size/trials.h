@@ -12,6 +12,9 @@
 /* A search compares two sizes at a time, and returns to the best of those before. */
 #define TRIALS_KEPT 4
 
+/* Larger files are not kept when another one is made: the descriptors of a filesystem of 10 TiB take 100 MB. */
+#define TRIAL_MOST_BYTES (16u << 20)
+
 /* A file in memory, without a name in any directory, in which mke2fs tries a size. */
 struct trial_file {
 	int descriptor;
@@ -43,6 +46,9 @@ struct trials {
 	struct trial list[TRIALS_KEPT];
 	uint64_t uses;
 };
+
+/* True if the last filesystem made takes so little memory that several may be made at once. */
+bool trials_are_small(const struct trials *trials);
 
 /*
  * Makes the filesystems of `count` keys, at most TRIALS_KEPT, that are not there, side by side if the pool has workers.
