@@ -18,9 +18,10 @@ struct making {
 	uint64_t string;
 };
 
+/* A directory that nothing describes has the origin of the file that needed it. */
 static bool is_below(const struct making *making, const struct tree_node *node)
 {
-	return making->layer->below && links_below_find(making->layer->below, node);
+	return S_ISREG(node->mode) && making->layer->below && links_below_find(making->layer->below, node);
 }
 
 /* Has the node contents of its own in a pack? */
@@ -124,6 +125,7 @@ static errcode_t count(struct making *making)
 	counts->xattrs = (uint32_t)xattrs;
 	counts->xattr_sets = tree->xattr_set_count - 1;
 	counts->details = tree->detail_count ? (uint32_t)tree->detail_count - 1 : 0;
+	counts->marks |= layer->left_out_whiteouts ? PACK_LEFT_OUT_WHITEOUTS : 0;
 	counts->marks |= counts->links_below && layer->below->order ? PACK_HAS_ORDER : 0;
 	if (layer->counts) {
 		counts->names = layer->counts->names;
