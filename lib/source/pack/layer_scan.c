@@ -149,7 +149,11 @@ static errcode_t try_pack(struct layer_scan *scan, const char *name)
 	if (descriptor < 0 && (errno == ENOENT || errno == EWOULDBLOCK))
 		return 0;
 	if (descriptor < 0) {
-		problem_set(&problem, errno, path, "cannot open");
+		if (errno == EPERM)
+			problem_set_reason(&problem, EPERM, path, "cannot use",
+			                   "it is not a file that this user alone can write");
+		else
+			problem_set(&problem, errno, path, "cannot open");
 		return go_without(scan, &problem);
 	}
 	scan->use = LAYER_CACHED;

@@ -18,10 +18,9 @@ struct making {
 	uint64_t string;
 };
 
-/* A directory that nothing describes has the origin of the file that needed it. */
 static bool is_below(const struct making *making, const struct tree_node *node)
 {
-	return S_ISREG(node->mode) && making->layer->below && links_below_find(making->layer->below, node);
+	return making->layer->below && links_below_find(making->layer->below, node);
 }
 
 /* Has the node contents of its own in a pack? */
