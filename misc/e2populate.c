@@ -15,6 +15,7 @@
 
 #include "analyze/forms/form_delta.h"
 #include "e2populate_options.h"
+#include "layer_cache_options.h"
 #include "populate/populate.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
@@ -435,6 +436,14 @@ static void raise_descriptor_limit(void)
 	}
 }
 
+static int end(struct command *command, int status)
+{
+	command_free(command);
+	if (status != EXIT_SUCCESS)
+		interrupt_die();
+	return status;
+}
+
 int main(int argument_count, char **arguments)
 {
 	struct command command = { .progress = PROGRESS_AUTO,
@@ -452,15 +461,14 @@ int main(int argument_count, char **arguments)
 		return become_mke2fs(&command, name, arguments);
 	raise_descriptor_limit();
 	command_parse(argument_count, arguments, &command);
+	if (layer_cache_is_all(&command)) {
+		interrupt_install();
+		return end(&command, layer_cache_run(&command));
+	}
 	if (!command.force && !command.options.size_only && !existing_may_go(command.options.image)) {
 		command_free(&command);
 		return EXIT_FAILURE;
 	}
 	interrupt_install();
-	int status = run(&command);
-
-	command_free(&command);
-	if (status != EXIT_SUCCESS)
-		interrupt_die();
-	return status;
+	return end(&command, run(&command));
 }

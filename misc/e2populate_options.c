@@ -12,8 +12,8 @@
 #include <ext2fs/ext2fs.h>
 
 #include "dm_verity_options.h"
+#include "layer_cache_options.h"
 #include "populate/format/mke2fs.h"
-#include "source/pack/layer_cache.h"
 #include "source/sources.h"
 #include "source_limits_option.h"
 #include "support/run/memory.h"
@@ -201,21 +201,6 @@ static void set_zeros(struct command *command, const struct taken_option *option
 {
 	(void)option;
 	command->zeros_given = true;
-}
-
-static void set_layer_cache(struct command *command, const struct taken_option *option)
-{
-	free(TAKE(command->layer_cache));
-	command->options.layer_cache_is_usual = !strcmp(option->argument, "auto");
-	if (command->options.layer_cache_is_usual)
-		check(command, layer_cache_usual_path(&command->layer_cache, &command->problem), EXIT_FAILURE);
-	else
-		command->layer_cache = strdup(option->argument);
-	if (!command->layer_cache)
-		exit_without_memory();
-	if (!*command->layer_cache)
-		usage_error("--layer-cache: no folder is named");
-	command->options.layer_cache = command->layer_cache;
 }
 
 static void set_reflink(struct command *command, const struct taken_option *option)
@@ -554,19 +539,6 @@ static const struct option_row own_rows[] = {
 	  .help = "how much of what an archive unpacks to stays in memory, in bytes, with a\n"
 	          "suffix, or in percent of the memory available (25%); the rest goes\n"
 	          "to a temporary file" },
-	{ .name = "layer-cache",
-	  .argument = "DIR|auto",
-	  .kind = ARGUMENT_DIRECTORY,
-	  .set = set_layer_cache,
-	  .help = "unpack each layer of an OCI image and each archive once, into a file of DIR\n"
-	          "(auto: ~/.cache/e2populate/layers), and read it there from then on" },
-	{ .name = "layer-cache-size",
-	  .argument = "SIZE",
-	  .kind = ARGUMENT_SIZE,
-	  .minimum = 1,
-	  .maximum = UINT64_MAX,
-	  FIELD(options.layer_cache_bytes),
-	  .help = "drop what was not used for longest until DIR takes no more" },
 	{ .name = "stable-from",
 	  .argument = "OLD",
 	  .kind = ARGUMENT_IMAGE,
@@ -645,7 +617,7 @@ static const struct option_row other_mke2fs_rows[] = {
 
 static const struct command_line command_line = {
 	.usage = usage,
-	.tables = { own_rows, dm_verity_rows, mke2fs_options, other_mke2fs_rows },
+	.tables = { own_rows, layer_cache_rows, dm_verity_rows, mke2fs_options, other_mke2fs_rows },
 	.epilogue = epilogue,
 };
 
@@ -774,6 +746,9 @@ void command_parse(int argument_count, char **arguments, struct command *command
 {
 	int next = command_line_read(&command_line, argument_count, arguments, command);
 
+	layer_cache_options_check(command);
+	if (layer_cache_is_all(command))
+		return;
 	if (!command->sources.count)
 		usage_error("-d SOURCE is missing (mke2fs(8) makes empty filesystems)");
 	set_offset(command);
@@ -826,7 +801,7 @@ void command_free(struct command *command)
 	free(command->sources.list);
 	free(command->casefolded.list);
 	free(command->extended);
-	free(command->layer_cache);
+	free(command->layer_cache.path);
 	exclude_destroy(command->exclude);
 	exclude_destroy(command->verity);
 	owner_map_destroy(&command->owners);

@@ -16,12 +16,6 @@ static const struct source_kind *const kinds[] = {
 	&directory_source, &manifest_source, &image_source, &archive_source, &oci_image_source,
 };
 
-/*
- * This is more layers than docker and containerd allow in an image. A layer that is not packed stays open until its
- * contents are copied.
- */
-#define MOST_OPEN_LAYERS 128
-
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
 static bool has_prefix(struct source *source)
@@ -150,7 +144,7 @@ static errcode_t scan_layer(struct source *source, size_t number, const struct s
 {
 	struct layer_cache *cache = options->layers;
 
-	return cache && number < MOST_OPEN_LAYERS && layer_cache_takes(source) ?
+	return cache && number < SOURCE_MOST_OPEN_LAYERS && layer_cache_takes(source) ?
 	               layer_cache_scan(cache, source, (uint32_t)number, options, pool, ret, problem) :
 	               source_scan(source, options, pool, ret, problem);
 }
@@ -174,7 +168,7 @@ static errcode_t read_layer(struct stack *stack, size_t number, struct pool *poo
 
 		origin->source = (uint32_t)number;
 		/* Standard input has no path by which it could be opened again. */
-		if (number >= MOST_OPEN_LAYERS && origin->contents->open_late &&
+		if (number >= SOURCE_MOST_OPEN_LAYERS && origin->contents->open_late &&
 		    strcmp(stack->sources[number].path, "-") != 0)
 			origin->contents->open_late(origin);
 	}

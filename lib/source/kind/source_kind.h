@@ -32,7 +32,8 @@ struct archive_facts {
 	bool hashes_unpacked;       /* set by the caller: that is wanted: */
 	struct sha256_ctx unpacked; /* of all bytes to which it unpacks, if it is packed */
 	bool is_packed;
-	bool asked_host; /* an ACL has names that were looked up among the accounts of this host */
+	bool left_out_whiteouts; /* has_oci_whiteouts made a difference */
+	bool asked_host;         /* an ACL has names that were looked up among the accounts of this host */
 };
 
 struct scan_options {
@@ -85,6 +86,12 @@ struct source {
 	uint64_t bytes;                         /* how many that has */
 	char diff_id[SOURCE_DIGEST_DIGITS + 1]; /* of what that unpacks to */
 };
+
+/*
+ * This is more layers than docker and containerd allow in an image. A layer that is not packed stays open until its
+ * contents are copied; so does a pack, and layers beyond this number have none.
+ */
+#define SOURCE_MOST_OPEN_LAYERS 128
 
 /* Takes a layer, whose path is borrowed. */
 typedef errcode_t (*source_layer_taker)(void *context, const struct source *layer);

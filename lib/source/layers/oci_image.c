@@ -544,7 +544,10 @@ static errcode_t check_directory(const char *directory, struct problem *problem)
 	return 0;
 }
 
-/* Layers that are in the cache are not read: the cache checks the others, when it reads them. */
+/*
+ * Layers that are in the cache are not read: the cache checks the others when it reads them. An image with more layers
+ * than the cache takes may have one of them a thousand times, which is read to be checked only once.
+ */
 static errcode_t read_image(struct oci_image *image, const char *name, const struct scan_options *options,
                             struct pool *pool, struct problem *problem)
 {
@@ -559,10 +562,11 @@ static errcode_t read_image(struct oci_image *image, const char *name, const str
 		error = find_manifest(image, colon ? colon + 1 : NULL, problem);
 	if (!error)
 		error = read_layers(image, problem);
-	if (error)
+	if (!error && options->layers)
+		error = read_configuration(image, problem);
+	if (error || (options->layers && image->layer_count <= SOURCE_MOST_OPEN_LAYERS))
 		return error;
-	return options->layers ? read_configuration(image, problem) :
-	                         pool_run(pool, image->layer_count, check_layer, image, problem);
+	return pool_run(pool, image->layer_count, check_layer, image, problem);
 }
 
 static void release(struct oci_image *image)

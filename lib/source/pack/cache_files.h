@@ -58,7 +58,7 @@ MUST_CHECK errcode_t cache_file_remove(const struct layer_cache *cache, const ch
 /* Lets others come forward for a moment. EINTR: a signal has arrived. */
 MUST_CHECK errcode_t cache_wait(void);
 
-/* What a blob unpacks to. False: it is not known, or the blob has another size. */
+/* Finds what a blob unpacks to. False: it is not known, or the blob has another size. */
 bool cache_blob_find(const struct layer_cache *cache, const char *digest, uint64_t bytes,
                      char diff_id[SOURCE_DIGEST_DIGITS + 1]);
 

@@ -11,7 +11,8 @@
  * A claim of an image's author never leads to a pack: a layer is found by the digest of its blob alone, and the name of
  * a pack is what we have computed. Packs do not depend on options, and hold all that their layer has.
  *
- * Each file has one lock, flock(2). Whoever uses a pack holds it shared; to drop it takes it exclusively. A pack is
+ * Each file has one lock, flock(2). A process that uses a pack holds it shared, and one
+ * that drops a pack takes it exclusively. A pack is
  * made under the exclusive lock of KIND.DIGEST.making, which gets the pack's name when all of it is on disk; others
  * who want that layer wait for the lock, or for the name. A file of this kind that nobody has locked was left by a
  * process that was killed; the next one that wants the layer, or that drops, takes it away. No thread waits for a lock
@@ -26,7 +27,8 @@
 
 struct layer_cache;
 
-/* What "auto" means: a folder below XDG_CACHE_HOME or ~/.cache. The caller frees it. ENOENT: neither is known; ENOMEM.
+/* Finds the folder that "auto" means, below XDG_CACHE_HOME or ~/.cache. The caller frees it. ENOENT: neither is known;
+ * ENOMEM.
  */
 MUST_CHECK errcode_t layer_cache_usual_path(char **path, struct problem *problem);
 
@@ -44,7 +46,8 @@ void layer_cache_limit(struct layer_cache *cache, uint64_t bytes);
 /* From now on all contents of a pack are compared with their checksums before it is used. */
 void layer_cache_check_all(struct layer_cache *cache);
 
-/* Can the source be in a cache? A regular file that is an archive; not a manifest, nor standard input. */
+/* Can the source be in a cache? A regular file that is an archive; neither a manifest, nor standard input, nor what a
+ * process with limits reads. */
 bool layer_cache_takes(const struct source *source);
 
 /*

@@ -57,7 +57,8 @@ bool layer_cache_takes(const struct source *source)
 {
 	struct stat status;
 
-	if (source->kind != &archive_source || source->archive == &archive_kind_manifest || !strcmp(source->path, "-"))
+	if (source->kind != &archive_source || source->archive == &archive_kind_manifest ||
+	    source->archive->is_limited || !strcmp(source->path, "-"))
 		return false;
 	/* A layer whose pack is there need not be there itself. */
 	return *source->digest || (stat(source->path, &status) == 0 && S_ISREG(status.st_mode));
@@ -148,7 +149,11 @@ static errcode_t try_pack(struct layer_scan *scan, const char *name)
 	if (descriptor < 0 && (errno == ENOENT || errno == EWOULDBLOCK))
 		return 0;
 	if (descriptor < 0) {
-		problem_set(&problem, errno, path, "cannot open");
+		if (errno == EPERM)
+			problem_set_reason(&problem, EPERM, path, "cannot use",
+			                   "it is not a file that this user alone can write");
+		else
+			problem_set(&problem, errno, path, "cannot open");
 		return go_without(scan, &problem);
 	}
 	scan->use = LAYER_CACHED;
@@ -200,7 +205,7 @@ static errcode_t read_whole(struct layer_scan *scan, struct source_counts *count
 		counts->limits = scan->options->counts->limits;
 	options.exclude = NULL;
 	options.without_xattrs = options.without_flags = false;
-	options.asks_for_times = true;
+	options.asks_for_times = options.has_oci_whiteouts = true;
 	options.below = &scan->below;
 	options.counts = counts;
 	options.facts = facts;
@@ -209,11 +214,16 @@ static errcode_t read_whole(struct layer_scan *scan, struct source_counts *count
 	                          scan->source->kind->scan(scan->source, &options, scan->pool, scan->tree, &problem) :
 	                          ENOMEM;
 
-	problem_clear(&problem);
 	scan->is_direct = error || facts->asked_host;
 	if (scan->is_direct)
 		drop_tree(scan);
-	return error == EINTR || error == ENOMEM ? error : 0;
+	/* Without the cache, too, it would take that long, or unpack to that much. */
+	if (error == EINTR || error == EDQUOT) {
+		problem_move(scan->problem, &problem);
+		return error;
+	}
+	problem_clear(&problem);
+	return 0;
 }
 
 /* The file that is locked and written gets the pack's name, and is read; the descriptor is taken. */
@@ -233,23 +243,26 @@ static errcode_t publish(struct layer_scan *scan, int descriptor, const char *na
 	 */
 	while (!error && flock(descriptor, LOCK_SH | LOCK_NB))
 		error = errno == EWOULDBLOCK ? cache_wait() : errno;
-	if (!error) {
-		scan->use = LAYER_MADE;
-		return read_pack(scan, descriptor, name, scan->problem);
-	}
+	scan->use = LAYER_MADE;
+	if (!error)
+		error = read_pack(scan, descriptor, name, &problem);
+	else
+		close(descriptor);
+	if (!error)
+		return 0;
 	SCOPE_FREE char *path = pack_path(scan, name);
 
-	close(descriptor);
+	drop_tree(scan);
 	problem_set(&problem, error, path, "cannot write");
 	return go_without(scan, &problem);
 }
 
 /* Writes the tree as a pack; the descriptor is taken. */
 static errcode_t write_pack(struct layer_scan *scan, int descriptor, const char *name,
-                            const struct source_counts *counts)
+                            const struct source_counts *counts, const struct archive_facts *facts)
 {
 	SCOPE_FREE char *path = cache_file_path(scan->cache, scan->making);
-	const struct pack_layer layer = { scan->tree, &scan->below, counts };
+	const struct pack_layer layer = { scan->tree, &scan->below, counts, facts->left_out_whiteouts };
 	struct problem problem = { 0 };
 	errcode_t error = pack_write(descriptor, name, path, &layer, scan->pool, &problem);
 
@@ -306,7 +319,7 @@ static errcode_t make_pack(struct layer_scan *scan, int descriptor)
 	if (!error && !scan->is_direct)
 		error = learn_name(scan, &facts, name, &is_there);
 	if (!error && !scan->is_direct && !is_there)
-		return write_pack(scan, descriptor, name, &counts);
+		return write_pack(scan, descriptor, name, &counts, &facts);
 	drop_tree(scan);
 	(void)!cache_file_remove(scan->cache, scan->making, descriptor);
 	close(descriptor);
@@ -374,7 +387,8 @@ static bool is_refused(const struct layer_scan *scan)
 	const struct source_counts *counts = scan->options->counts;
 	uint64_t most = counts ? counts->limits.path_bytes : 0;
 
-	return (most && scan->counts.path_bytes > most) || (scan->below.count && !scan->options->below);
+	return (most && scan->counts.path_bytes > most) || (scan->below.count && !scan->options->below) ||
+	       (scan->counts.marks & PACK_LEFT_OUT_WHITEOUTS && !scan->options->has_oci_whiteouts);
 }
 
 /* What was read of the pack becomes what its source gives with the options. */

@@ -13,7 +13,7 @@
 MUST_CHECK errcode_t pack_write(int descriptor, const char *name, const char *path, const struct pack_layer *layer,
                                 struct pool *pool, struct problem *problem);
 
-/* What is known of a pack without its index. */
+/* The size of a pack. */
 struct pack_summary {
 	uint64_t contents_bytes, index_bytes;
 	uint64_t names;

@@ -4,7 +4,7 @@
  *
  *   header     PACK_BLOCK_BYTES, of which struct pack_header is used
  *   contents   of regular files, in the order of the tree's nodes; each file begins at a multiple of PACK_BLOCK_BYTES,
- *              and zeros follow it up to the next one. Of a sparse file, blocks without data are left out.
+ *              and zeros follow it up to the next one. Blocks of a sparse file without data are left out.
  *   index      struct pack_counts, and lists of as many items as that says, one directly after the other
  *
  * Nothing in a pack says where something is if that follows from what comes before it: places of contents follow from
@@ -44,8 +44,9 @@ struct pack_header {
 	uint32_t checksum; /* of the members before this one */
 };
 
-#define PACK_KNOWS_ZEROS 1u /* tree_origin.knows_zeros */
-#define PACK_HAS_ORDER 2u   /* of names, in a layer that has hard links to files of layers below */
+#define PACK_KNOWS_ZEROS 1u        /* tree_origin.knows_zeros */
+#define PACK_LEFT_OUT_WHITEOUTS 4u /* only with scan_options.has_oci_whiteouts the archive gives this */
+#define PACK_HAS_ORDER 2u          /* of names, in a layer that has hard links to files of layers below */
 
 struct pack_counts {
 	uint32_t nodes;
@@ -55,7 +56,7 @@ struct pack_counts {
 	uint32_t maps;
 	uint32_t segments; /* of all maps */
 	uint32_t links_below;
-	uint32_t marks; /* PACK_KNOWS_ZEROS, PACK_HAS_ORDER */
+	uint32_t marks; /* of the above */
 	uint64_t string_bytes;
 	uint64_t zero_pieces, zero_ends;                            /* as those of struct tree_origin */
 	uint64_t names, metadata_bytes, unpacked_bytes, path_bytes; /* as counted when it was made: source_limits.h */

@@ -12,9 +12,10 @@ struct pack_layer {
 	const struct tree *tree;
 	const struct links_below *below;    /* order may be NULL */
 	const struct source_counts *counts; /* of reading it alone; NULL: nothing was counted */
+	bool left_out_whiteouts;            /* PACK_LEFT_OUT_WHITEOUTS */
 };
 
-/* Where the lists of an index begin in memory. Each struct is as in the file. */
+/* The lists of an index in memory. Each struct is as in the file. */
 struct pack_lists {
 	struct pack_counts counts; /* in the host's byte order */
 	uint64_t slices;           /* how many checksums there are */
@@ -34,8 +35,8 @@ struct pack_lists {
 uint64_t pack_lists_place(struct pack_lists *lists, void *index);
 
 /*
- * Finds the lists of an index in memory, as above; false: its length is not that of its lists. What the lists say is
- * not looked at.
+ * Finds the lists of an index in memory, as above; false: its length is not that of its lists. The items of
+ * the lists are not looked at.
  */
 bool pack_index_lists(void *index, uint64_t index_bytes, uint64_t contents_bytes, struct pack_lists *lists);
 

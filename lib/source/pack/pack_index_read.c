@@ -108,7 +108,7 @@ static errcode_t read_map(struct reading *reading, struct tree_node *node)
 	return 0;
 }
 
-/* Where contents are follows from those of the files before. */
+/* The place of contents follows from the files before. */
 static errcode_t place_contents(struct reading *reading, struct tree_node *node)
 {
 	struct tree_data_map *map = node->is_sparse ? node->data_map : NULL;

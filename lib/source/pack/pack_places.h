@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where in a pack contents lie. */
+/* The places of contents in a pack. */
 #pragma once
 
 #include "tree/tree.h"

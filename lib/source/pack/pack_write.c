@@ -20,7 +20,7 @@ struct piece {
 	uint32_t node;
 };
 
-/* Of each worker. */
+/* The state of one worker. */
 struct copier {
 	struct content_reader *reader;
 	uint8_t *slice;
