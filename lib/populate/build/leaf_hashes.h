@@ -31,8 +31,8 @@ MUST_CHECK errcode_t leaf_hashes_note(struct leaf_hashes *leaves, const void *by
                                       uint64_t offset_bytes);
 
 /*
- * Other bytes have been written there, whose hashes are not noted: metadata, in blocks that were free when contents were
- * written (--keep-hidden writes to such, too). Any thread, but not while another one notes the same blocks.
+ * Other bytes have been written there, whose hashes are not noted: metadata, in blocks that were free when contents
+ * were written (--keep-hidden writes to such, too). Any thread, but not while another one notes the same blocks.
  */
 void leaf_hashes_forget(struct leaf_hashes *leaves, size_t count, uint64_t offset_bytes);
 

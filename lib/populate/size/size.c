@@ -117,8 +117,8 @@ static uint64_t content_bytes(const struct tree *tree)
 }
 
 /*
- * Returns a first size that is surely large enough, to see how this mke2fs formats it; or, if close, one that is near the
- * answer for large contents, and may be refused or too small.
+ * Returns a first size that is surely large enough, to see how this mke2fs formats it; or, if close, one that is near
+ * the answer for large contents, and may be refused or too small.
  */
 static uint64_t first_guess_kib(const struct sizing *sizing, bool close)
 {
