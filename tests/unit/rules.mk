@@ -83,6 +83,7 @@ unit_tests := \
 	one_allocator \
 	order_set \
 	overview_document \
+	pack \
 	orphan_block \
 	orphan_damage \
 	orphan_file \

@@ -10,6 +10,7 @@
 #include "source/kind/stored_contents.h"
 #include "source/pack/pack_places.h"
 #include "tree/details.h"
+#include "tree/xattr_table.h"
 
 #define NANOSECONDS 1000000000u
 
@@ -191,7 +192,8 @@ static errcode_t read_attributes(struct reading *reading, const struct pack_node
 	node->has_lost_acl = stored->marks & PACK_NODE_LOST_ACL;
 	node->has_lost_xattr = stored->marks & PACK_NODE_LOST_XATTR;
 	if (node->uid == UINT32_MAX || node->gid == UINT32_MAX || node->mtime_nanoseconds >= NANOSECONDS ||
-	    node->xattrs > counts->xattr_sets || node->detail > counts->details)
+	    (node->is_implied && !S_ISDIR(node->mode)) || node->xattrs > counts->xattr_sets ||
+	    node->detail > counts->details)
 		return damaged(reading, "a file has attributes that no file can have");
 	return read_type(reading, stored, node);
 }
@@ -349,7 +351,7 @@ static errcode_t read_set(struct reading *reading, struct tree_xattr_set *set, u
 		    (i && strcmp(list[i - 1].name, list[i].name) >= 0))
 			return damaged(reading, "an extended attribute is none");
 	}
-	*set = (struct tree_xattr_set){ .count = count, .list = list };
+	*set = (struct tree_xattr_set){ .count = count, .hash = xattr_list_hash(list, count), .list = list };
 	return 0;
 }
 
