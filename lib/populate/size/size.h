@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How large the filesystem becomes. mke2fs itself is asked: how much of a size is left for content depends on
- * its options, features and configuration, and an empty filesystem in a file in memory costs it 2 ms.
+ * its options, features and configuration, and an empty filesystem in a file in memory costs it 3 ms.
  */
 #pragma once
 
