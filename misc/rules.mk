@@ -13,6 +13,7 @@ e2extract_sources := \
 	$(tool_sources)
 e2populate_sources := \
 	misc/dm_verity_options.c \
+	misc/layer_cache_options.c \
 	misc/e2populate.c \
 	misc/e2populate_options.c \
 	misc/against_option.c \

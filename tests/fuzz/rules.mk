@@ -8,6 +8,7 @@ fuzz_harnesses := \
 	journal \
 	layers \
 	mtree \
+	pack \
 	profile \
 	report \
 	trace \
