@@ -15,8 +15,8 @@
 #define MULTIPLIER UINT64_C(0x9fb21c651e98df25)
 
 /*
- * Contents are hashed in pieces of this size, each with its place, and pieces of zeros are left out. So the digest depends
- * neither on holes nor on extents, and a file of 8 GiB that is a hole takes no time.
+ * Contents are hashed in pieces of this size, each with its place, and pieces of zeros are left out. So the digest
+ * depends neither on holes nor on extents, and a file of 8 GiB that is a hole takes no time.
  */
 #define PIECE_BYTES 1024u
 #define READ_BYTES (1u << 18)

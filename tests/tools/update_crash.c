@@ -42,7 +42,7 @@ struct options {
 	bool is_atomic;
 };
 
-/* What all jobs add to, in memory that they share. */
+/* All jobs add to it, in memory that they share. */
 struct tally {
 	unsigned long failures, killed;
 };

@@ -70,8 +70,7 @@ static errcode_t examine_root_hash(const struct populate_options *options, struc
 		return 0;
 	if (stat(path, &status) == 0 && S_ISBLK(status.st_mode))
 		return problem_set_reason(problem, EINVAL, path, "cannot write the root hash", "it is a device");
-	errcode_t error =
-		refuse_same(path, options->image, "the root hash would take the image's place", problem);
+	errcode_t error = refuse_same(path, options->image, "the root hash would take the image's place", problem);
 
 	return error || options->size_only ? error : text_file_examine(path, problem);
 }

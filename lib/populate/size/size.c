@@ -13,7 +13,10 @@
 #include "populate/size/size_trial.h"
 #include "support/text/units.h"
 
-/* Four to eight rounds are usual. Options with which the spare room grows in steps need more. */
+/*
+ * A search takes four to eight rounds, and at most twice as many rounds as this. Each may run mke2fs(8) more than once:
+ * size_try() says when. Options with which the spare room grows in steps need more rounds.
+ */
 #define MOST_ROUNDS 64
 
 /* The first guess is nearly always large enough. If no size is, this ends the search soon. */

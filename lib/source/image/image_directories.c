@@ -134,7 +134,7 @@ static errcode_t read_directory(struct reading *reading, struct image_directory 
 		error = image_end_inode(worker, &is_damaged);
 	if (error || !is_damaged)
 		return error;
-	/* Who is told of damage gets the rest. */
+	/* A caller that hears of what is left out gets the names of the other blocks. */
 	if (reading->scan->options->left_out)
 		directory->is_partial = true;
 	else

@@ -12,7 +12,7 @@
 #include "source/image/image_scan.h"
 #include "support/io/same_file.h"
 
-/* Of two of them, at least one of which is a device. */
+/* At least one of the two is a device, or they are not the same. */
 static bool is_same_device(const struct stat *one, const struct stat *other)
 {
 	if (S_ISBLK(one->st_mode) && S_ISBLK(other->st_mode))

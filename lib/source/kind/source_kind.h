@@ -25,7 +25,7 @@ struct links_below;
 struct unpacked_budget;
 struct window_budget;
 
-/* What a program writes. A source may hold it, or be it. */
+/* The files and devices that a program writes. A source may hold one, or be one. */
 enum scan_output {
 	SCAN_IMAGE,
 	SCAN_HASH_TREE, /* dm-verity's, in a file of its own */
@@ -39,12 +39,12 @@ extern const char *const scan_output_names[SCAN_OUTPUTS];
 struct scan_options {
 	const struct stat *outputs[SCAN_OUTPUTS]; /* of files and devices; NULL: it is not there yet, or not wanted */
 	bool *skipped; /* SCAN_OUTPUTS of them: a directory sets those that it has left out to true; may be NULL */
-	const struct exclude *exclude;    /* files left out, unread and unopened; may be NULL */
-	struct pool *readers;             /* that read directories of the host; NULL: scan()'s pool does */
-	bool one_file_system;             /* directories of other filesystems than the root's stay empty */
-	bool without_xattrs;              /* leave them all out, unread */
-	bool without_flags;               /* likewise file flags; a regular file's are read when it is copied */
-	bool asks_for_holes;              /* of each file of the host, see source/host/data_segments.h */
+	const struct exclude *exclude; /* files left out, unread and unopened; may be NULL */
+	struct pool *readers;          /* that read directories of the host; NULL: scan()'s pool does */
+	bool one_file_system;          /* directories of other filesystems than the root's stay empty */
+	bool without_xattrs;           /* leave them all out, unread */
+	bool without_flags;            /* likewise file flags; a regular file's are read when it is copied */
+	bool asks_for_holes;           /* of each file of the host, see source/host/data_segments.h */
 	bool asks_for_times;    /* those of a file beside mtime; a source that has them at hand may give them anyway */
 	bool asks_for_projects; /* of each file of the host, see source/host/projects.h */
 	bool takes_encrypted;   /* encrypted files of an image become nodes, as they are stored */
