@@ -90,12 +90,14 @@ static errcode_t refuse_entry(const struct image_scan *scan, uint32_t directory,
 
 /* --- Directories that are reached --------------------------------------------------------------------------------- */
 
-/* True for an empty lost+found; the new image makes its own. */
+/* True for an empty lost+found; the new image makes its own. If it is damaged, names may have been in it. */
 static bool is_left_out(const struct image_scan *scan, uint32_t directory, const struct image_entry *entry)
 {
-	return directory == ASCEND_ROOT && entry->is_directory && !strcmp(entry->name, "lost+found") &&
-	       !scan->directories[entry->inode->directory].count &&
-	       scan->directories[entry->inode->directory].inode->refusal == IMAGE_TAKEN;
+	if (directory != ASCEND_ROOT || !entry->is_directory || strcmp(entry->name, "lost+found"))
+		return false;
+	const struct image_directory *found = &scan->directories[entry->inode->directory];
+
+	return !found->count && !found->is_partial && found->inode->refusal == IMAGE_TAKEN;
 }
 
 static errcode_t is_excluded(const struct image_scan *scan, uint32_t directory, const struct image_entry *entry,

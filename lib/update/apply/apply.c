@@ -12,13 +12,9 @@
 #include "update/apply/names.h"
 #include "update/apply/placing.h"
 #include "update/apply/sealing.h"
+#include "update/target/holding.h"
 #include "update/target/orphans.h"
 
-/*
- * The most blocks that an action logs, without bitmaps and releases: three inodes (its own, the replaced one, the
- * directory's), a shared xattr block, and the blocks of a directory whose leaf and index are split.
- */
-#define MOST_LOGGED_BLOCKS 14u
 /* A batch ends after this many actions in any case, since it keeps its files' extents and xattrs in memory. */
 #define MOST_BATCH 8192u
 /* As a rule, the runs of blocks of a large file are not shorter. */
@@ -75,6 +71,7 @@ static errcode_t seal_batch(struct applying *applying, size_t first, size_t coun
 	errcode_t error = 0;
 
 	applying->is_sealing = true;
+	applying->reserved_blocks = count * ACTION_LOGGED_BLOCKS;
 	for (size_t i = 0; !error && i < count; i++) {
 		const struct update_action *action = &applying->plan->actions[first + i];
 		bool is_placed = placed < end && placed->action == action;
@@ -126,13 +123,13 @@ static size_t next_batch(const struct applying *applying, size_t first)
 		groups += changed_groups(applying, &plan->actions[first + count]);
 		if (groups > applying->filesystem->volume.geometry.groups)
 			groups = applying->filesystem->volume.geometry.groups;
-		used += MOST_LOGGED_BLOCKS;
+		used += ACTION_LOGGED_BLOCKS;
 		if (used + 3 * groups > room && !applying->options->is_atomic)
 			break;
 		count++;
 	}
 	/* Each batch writes its directories: many small batches at the end of a log cost more than a commit. */
-	if (begun > room / 2 && count < room / MOST_LOGGED_BLOCKS / 4 && first + count < plan->count)
+	if (begun > room / 2 && count < room / ACTION_LOGGED_BLOCKS / 4 && first + count < plan->count)
 		return 0;
 	return count;
 }

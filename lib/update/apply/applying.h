@@ -72,6 +72,7 @@ struct applying {
 	bool may_divide; /* the transaction has nothing yet, so its first file may be written in parts (parts.h) */
 	/* These belong to the batch: */
 	bool is_sealing;             /* inodes and directories have been changed */
+	uint64_t reserved_blocks;    /* of the log, for its actions but not for what they release */
 	struct placed_inode *placed; /* in ascending order of their actions */
 	size_t placed_count, placed_capacity;
 	struct inode_map numbers; /* by directory's inode: 1 + the number of its open_directory */

@@ -6,22 +6,30 @@
 
 #include "ondisk/inode_store.h"
 #include "update/apply/inode_parts.h"
+#include "update/target/holding.h"
 #include "update/target/orphans.h"
 
-/* Reads the map only of an inode that has blocks in more groups than the log has room for, as far as one can tell. */
+/*
+ * True if the inode's blocks lie in more groups than the log has room for, beside what it has already and what the
+ * batch needs anyway. Reads the map only if that is possible.
+ */
 static errcode_t is_too_large(struct applying *applying, uint32_t ino, const struct inode_value *value, bool *is_large)
 {
-	uint64_t groups = applying->filesystem->volume.geometry.groups;
+	const struct update_filesystem *filesystem = applying->filesystem;
+	const uint64_t all_groups = filesystem->volume.geometry.groups;
+	uint64_t groups = value->blocks < all_groups ? value->blocks : all_groups;
+	uint64_t used = update_filesystem_log_blocks(filesystem) + applying->reserved_blocks;
+	uint64_t room = update_filesystem_log_room(filesystem), most = orphans_most_logged(filesystem);
 	struct inode_release_need need;
 
-	if (value->blocks < groups)
-		groups = value->blocks;
+	most = used + most > room ? room - (used < room ? used : room) : most;
 	*is_large = false;
-	if (applying->options->is_atomic || groups <= orphans_most_groups(applying->filesystem))
+	if (applying->options->is_atomic || value->blocks <= HOLDING_LEAST_BLOCKS ||
+	    all_groups <= orphans_most_groups(filesystem) || groups <= orphans_groups_in(most))
 		return 0;
 	errcode_t error = inode_release_measure(&applying->filesystem->release, ino, &need);
 
-	*is_large = !error && need.log_blocks > orphans_most_logged(applying->filesystem);
+	*is_large = !error && need.log_blocks > most;
 	return error;
 }
 

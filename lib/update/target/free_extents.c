@@ -111,6 +111,14 @@ static errcode_t list_window(struct free_extents *list, uint32_t window)
 	return list_range(list, window * each, (window + 1) * each);
 }
 
+/* Returns the first window from `window` on, and then from 0 on, that is not listed yet; list->windows: all are. */
+static uint32_t next_unlisted(const struct free_extents *list, uint32_t window)
+{
+	uint32_t next = bits_next_zero(list->is_listed, window, list->windows);
+
+	return next < list->windows ? next : bits_next_zero(list->is_listed, 0, list->windows);
+}
+
 /* Returns the shortest length, from `wanted` on, that a listed extent has; 0: there is none. */
 static uint32_t shortest(const struct free_extents *list, uint32_t wanted)
 {
@@ -119,21 +127,24 @@ static uint32_t shortest(const struct free_extents *list, uint32_t wanted)
 	return length < end ? length : 0;
 }
 
-/* Returns the best length for so many clusters; 0: nothing is free. */
+/*
+ * Returns the best length for so many clusters; 0: nothing is free. It searches once for each window that it has to list:
+ * once all are, a request that nothing can hold costs no more than others.
+ */
 static errcode_t choose_length(struct free_extents *list, uint32_t window, uint32_t wanted, uint32_t *length)
 {
 	uint32_t end = list->geometry->clusters_per_group + 1;
-	errcode_t error = 0;
 
-	for (uint32_t i = 0; !error && i < list->windows; i++) {
-		error = list_window(list, (window + i) % list->windows);
+	for (uint32_t next = window; next < list->windows; next = next_unlisted(list, window)) {
+		errcode_t error = list_window(list, next);
+
 		*length = shortest(list, wanted);
 		if (error || *length)
 			return error;
 	}
 	*length = bits_after_last_one(list->lengths, 0, end);
 	*length -= *length > 0;
-	return error;
+	return 0;
 }
 
 errcode_t free_extents_take(struct free_extents *list, uint64_t near, uint64_t count, struct ext2mb_extent *extent)

@@ -35,7 +35,7 @@ errcode_t holding_begin(const struct update_options *options, const struct volum
 
 	if (error)
 		return error;
-	holding->most_groups = orphans_groups_of(holding->room);
+	holding->most_groups = orphans_groups_in(orphans_share_of(holding->room));
 	if (volume->geometry.groups <= holding->most_groups)
 		holding->most_groups = 0;
 	return 0;
@@ -77,7 +77,7 @@ void holding_add(struct holding *holding, uint64_t blocks, uint64_t old_blocks)
 
 uint64_t holding_most(const struct holding *holding, uint64_t *blocks)
 {
-	uint64_t most = holding->room / HOLDING_ACTION_BLOCKS + 1;
+	uint64_t most = holding->room / ACTION_LOGGED_BLOCKS + 1;
 	uint64_t replaced = holding->replaced < most ? holding->replaced : most;
 
 	/* Only one file at a time is written in parts. */

@@ -14,8 +14,12 @@
  * divided.
  */
 #define HOLDING_LEAST_BLOCKS 64u
-/* An action logs at least so many blocks by the estimate that ends a batch, so no transaction has more actions. */
-#define HOLDING_ACTION_BLOCKS 14u
+/*
+ * The most blocks that an action logs, without bitmaps and releases: three inodes (its own, the replaced one, the
+ * directory's), a shared xattr block, and the blocks of a directory whose leaf and index are split. Batches have no more
+ * actions than fit the log by this, so there are no more holders.
+ */
+#define ACTION_LOGGED_BLOCKS 14u
 
 struct holding {
 	const struct volume *volume; /* borrowed */

@@ -15,19 +15,17 @@
 
 uint64_t orphans_most_logged(const struct update_filesystem *filesystem)
 {
-	return update_filesystem_log_room(filesystem) / 2;
+	return orphans_share_of(update_filesystem_log_room(filesystem));
 }
 
-uint64_t orphans_groups_of(uint64_t room)
+uint64_t orphans_groups_in(uint64_t logged)
 {
-	uint64_t most = room / 2;
-
-	return most >= OTHER_BLOCKS + BLOCKS_A_GROUP ? (most - OTHER_BLOCKS) / BLOCKS_A_GROUP : 1;
+	return logged >= OTHER_BLOCKS + BLOCKS_A_GROUP ? (logged - OTHER_BLOCKS) / BLOCKS_A_GROUP : 1;
 }
 
 uint64_t orphans_most_groups(const struct update_filesystem *filesystem)
 {
-	return orphans_groups_of(update_filesystem_log_room(filesystem));
+	return orphans_groups_in(orphans_most_logged(filesystem));
 }
 
 static errcode_t open_orphans(struct update_filesystem *filesystem, char *why)

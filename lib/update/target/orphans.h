@@ -27,6 +27,12 @@ MUST_CHECK errcode_t orphans_release_old(struct update_filesystem *filesystem, c
  */
 MUST_CHECK errcode_t orphans_release(struct update_filesystem *filesystem);
 
+/* Of the blocks that a transaction may log, so many are for the release of an inode. */
+static inline uint64_t orphans_share_of(uint64_t room)
+{
+	return room / 2;
+}
+
 /* How many blocks the release of an inode may log, beside other changes of the same step. */
 uint64_t orphans_most_logged(const struct update_filesystem *filesystem);
 
@@ -36,5 +42,5 @@ uint64_t orphans_most_logged(const struct update_filesystem *filesystem);
  */
 uint64_t orphans_most_groups(const struct update_filesystem *filesystem);
 
-/* The same, if a transaction may log `room` blocks. Pure. */
-uint64_t orphans_groups_of(uint64_t room);
+/* The same for a release that may log so many blocks. Pure. */
+uint64_t orphans_groups_in(uint64_t logged);
