@@ -7,13 +7,10 @@
 
 #include <ext2fs/ext2fs.h>
 
-#include "analyze/forms/saved_report.h"
 #include "analyze/analyze.h"
-#include "analyze/read/filesystem.h"
 #include "e2frag_options.h"
+#include "e2frag_subject.h"
 #include "image/lookup.h"
-#include "image/replayed.h"
-#include "image/target.h"
 #include "populate/output/output.h"
 #include "support/io/same_file.h"
 #include "support/io/whole_io.h"
@@ -22,92 +19,6 @@
 #define EXIT_SCORE 3
 
 const char *tool_name = "e2frag";
-
-/* --- The filesystem or the saved report --------------------------------------------------------------- */
-
-/* An open filesystem and its report, or only a report that --json wrote: saved.text. */
-struct subject {
-	struct target target;
-	struct volume volume;
-	struct report *report;
-	bool is_open;
-	struct saved_report saved;
-};
-
-static void subject_close(struct subject *subject)
-{
-	if (subject->report)
-		report_destroy(subject->report);
-	free(subject->report);
-	if (subject->is_open)
-		volume_close(&subject->volume);
-	target_free(&subject->target);
-	saved_report_free(&subject->saved);
-}
-
-/* What cannot be read as if its journal had been replayed is read as it lies; refusal says why. */
-static errcode_t open_volume(struct subject *subject, struct problem *refusal, struct problem *problem)
-{
-	const struct target *target = &subject->target;
-	errcode_t error = volume_open_as_replayed(target->path, target->offset_bytes, &subject->volume, refusal);
-
-	if (error)
-		error = volume_open(target->path, target->offset_bytes, &subject->volume, problem);
-	subject->is_open = !error;
-	if (!error)
-		report_filesystem_describe(&subject->volume, &subject->report->filesystem);
-	/* Files of e2image are handled like truncated images. */
-	bool may_be_other = error ? error == EXT2_ET_BAD_MAGIC || error == EXT2_ET_SHORT_READ :
-	                            subject->report->filesystem.missing_blocks;
-
-	return may_be_other ? target_explain(target, error, problem) : error;
-}
-
-/* Warns if a report may be wrong, or is of what is not in its place yet. */
-static void warn(const struct subject *subject, const struct problem *refusal)
-{
-	const struct volume *volume = &subject->volume;
-	const char *path = subject->target.path;
-
-	if (volume->is_mounted)
-		print_failure_reason(EBUSY, path, "is mounted and may change while it is read",
-		                     "the report may be wrong");
-	else if (volume->is_replayed)
-		print_failure_reason(EBUSY, path, "has a journal that was not replayed",
-		                     "the report shows what a replay would leave");
-	else if (volume->needs_recovery)
-		print_failure_reason(EBUSY, path, "has a journal that was not replayed",
-		                     "the report may be wrong, because the journal cannot be read: %s",
-		                     refusal->reason ? refusal->reason : error_message(refusal->error));
-}
-
-/*
- * Opens a filesystem, and warns if its report may be wrong. offset_bytes, partition: as for target_find().
- * may_be_saved: if the name is that of a saved report, reads it. The caller calls subject_close() in any case.
- */
-static errcode_t subject_open(const char *name, uint64_t offset_bytes, unsigned int partition, bool may_be_saved,
-                              struct subject *subject, struct problem *problem)
-{
-	*subject = (struct subject){ 0 };
-	if (may_be_saved && saved_report_is(name))
-		return saved_report_read(name, &subject->saved, problem);
-	subject->report = calloc(1, sizeof(*subject->report));
-	if (!subject->report)
-		return problem_set(problem, ENOMEM, name, "cannot open");
-	errcode_t error = target_find(name, offset_bytes, partition, &subject->target, problem);
-
-	if (error)
-		return error;
-	struct problem refusal = { 0 };
-
-	error = open_volume(subject, &refusal, problem);
-	if (!error) {
-		subject->report->filesystem.target = name;
-		warn(subject, &refusal);
-	}
-	problem_clear(&refusal);
-	return error;
-}
 
 /* --- --html: the page and the file that it is in ------------------------------------------------------------------ */
 
@@ -294,7 +205,7 @@ static int compare(struct command *command, const struct subject *subject)
 {
 	struct problem problem = { 0 };
 	struct subject other;
-	errcode_t error = subject_open(command->compare, 0, 0, true, &other, &problem);
+	errcode_t error = subject_open(command->compare, 0, 0, true, command->progress, &other, &problem);
 
 	if (!error)
 		error = analyze_subject(command, &other, &problem);
@@ -354,20 +265,21 @@ static errcode_t read_delta(const struct command *command, const struct subject 
 static errcode_t compare_with_old(const struct command *command, struct subject *subject, struct delta *delta,
                                   struct problem *problem)
 {
-	struct target target = { 0 };
+	const char *old = command->against.old;
+	struct place place;
 
-	if (!command->against.old)
+	if (!old)
 		return 0;
 	errcode_t error =
-		target_find(command->against.old, command->offset_bytes, command->partition, &target, problem);
+		place_find(old, command->offset_bytes, command->partition, command->progress, &place, problem);
 
 	if (!error)
-		error = read_delta(command, subject, &target, delta, problem);
-	target_free(&target);
+		error = place_rename(&place, read_delta(command, subject, &place.target, delta, problem), old, problem);
+	place_leave(&place);
 	if (error)
 		return error;
 	subject->report->delta = delta;
-	return against_write_ranges(&command->against, subject->target.path, delta, problem);
+	return against_write_ranges(&command->against, subject->path, delta, problem);
 }
 
 static int analyze_and_print(struct command *command, struct subject *subject, struct delta *delta)
@@ -398,8 +310,8 @@ static int run(struct command *command)
 	struct delta delta = { 0 };
 	int status;
 
-	if (subject_open(command->name, command->offset_bytes, command->partition, command->compare, &subject,
-	                 &problem))
+	if (subject_open(command->name, command->offset_bytes, command->partition, command->compare, command->progress,
+	                 &subject, &problem))
 		status = print_problem(&problem);
 	else if (command->paths.count)
 		status = print_paths(command, &subject);

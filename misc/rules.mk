@@ -4,6 +4,7 @@ tool_sources := misc/command_line.c misc/completion.c misc/option_row.c misc/too
 e2frag_sources := \
 	misc/e2frag.c \
 	misc/e2frag_options.c \
+	misc/e2frag_subject.c \
 	misc/against_option.c \
 	$(tool_sources)
 e2extract_sources := \
