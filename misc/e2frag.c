@@ -133,6 +133,10 @@ static int print_report(struct command *command, const struct report *report)
 
 	if (command->html && page_write(command, report, NULL, &problem))
 		return print_problem(&problem);
+	if (command->options.lists) {
+		command->output_error = form_list(report, command->ends_with_nul, stdout);
+		return EXIT_SUCCESS;
+	}
 	command->output_error = command->form->print(report, &command->parts, stdout);
 	return EXIT_SUCCESS;
 }
@@ -159,7 +163,7 @@ static errcode_t analyze_subject(struct command *command, struct subject *subjec
 	interrupt_uninstall();
 	progress_end(command->options.progress);
 	if (error)
-		interrupt_explain(command->name, problem);
+		interrupt_explain(subject->name, problem);
 	return error;
 }
 
@@ -303,7 +307,56 @@ static int analyze_and_print(struct command *command, struct subject *subject, s
 	return status;
 }
 
-static int run(struct command *command)
+/* Reads one of several filesystems; its report is kept. What is wrong has been said. */
+static int read_one(struct command *command, const char *name, struct subject *subject)
+{
+	struct problem problem = { 0 };
+	errcode_t error = subject_open(name, command->offset_bytes, command->partition, false, command->progress,
+	                               subject, &problem);
+
+	if (!error)
+		error = analyze_subject(command, subject, &problem);
+	if (error) {
+		subject->is_left_out = true;
+		subject_leave(subject);
+		return print_problem(&problem);
+	}
+	print_left_out(command, subject);
+	int status = print_damage(subject);
+
+	subject_leave(subject);
+	return status;
+}
+
+/* One that cannot be read is left out, and the others are shown. */
+static int run_several(struct command *command)
+{
+	SCOPE_FREE struct subject *subjects = calloc(command->name_count, sizeof(*subjects));
+	SCOPE_FREE const struct report **reports = calloc(command->name_count, sizeof(*reports));
+	size_t count = 0, read = 0;
+	int status = EXIT_SUCCESS;
+	bool is_too_high = false;
+
+	if (!subjects || !reports)
+		exit_without_memory();
+	while (read < command->name_count && !interrupt_pending()) {
+		struct subject *subject = &subjects[read];
+
+		if (read_one(command, command->names[read++], subject))
+			status = EXIT_FAILURE;
+		if (subject->is_left_out)
+			continue;
+		reports[count++] = subject->report;
+		is_too_high = is_too_high || is_above(command, subject->report->verdict.score);
+	}
+	if (!interrupt_pending())
+		command->output_error = command->form->print_all(reports, count, &command->parts, stdout);
+	while (read)
+		subject_close(&subjects[--read]);
+	return !status && is_too_high ? EXIT_SCORE : status;
+}
+
+static int run_one(struct command *command)
 {
 	struct problem problem = { 0 };
 	struct subject subject;
@@ -319,6 +372,12 @@ static int run(struct command *command)
 		status = analyze_and_print(command, &subject, &delta);
 	delta_free(&delta);
 	subject_close(&subject);
+	return status;
+}
+
+static int run(struct command *command)
+{
+	int status = command->name_count > 1 ? run_several(command) : run_one(command);
 	errcode_t error = command->output_error ? command->output_error : flush_output(stdout);
 
 	return error ? print_failure(error, "standard output", "cannot write") : status;

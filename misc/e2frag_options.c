@@ -15,6 +15,7 @@
 
 static const char usage[] =
 	"Usage: e2frag [options] IMAGE|DEVICE|LABEL=...|UUID=...\n"
+	"       e2frag [options] IMAGE IMAGE...\n"
 	"Shows how fragmented the files and the free space of an ext2, ext3 or ext4 filesystem are, without a mount.\n"
 	"An image may be packed (gzip, zstd, xz) or qcow2.\n";
 
@@ -68,6 +69,15 @@ static void set_max_score(struct command *command, const struct taken_option *op
 		usage_error("--max-score: %s is not a number from 0 to 100 with at most %u decimals", argument,
 		            MOST_DECIMALS);
 	command->score_decimals = (unsigned int)decimals;
+}
+
+/* The words are those of enum file_kind. */
+static void set_list(struct command *command, const struct taken_option *option)
+{
+	static const enum file_kind kinds[] = { FILE_SCATTERED, FILE_SPARSE, FILE_SPLIT };
+
+	command->options.lists = true;
+	command->options.list_kind = kinds[option->value];
 }
 
 static void set_by_directory(struct command *command, const struct taken_option *option UNUSED)
@@ -142,6 +152,15 @@ static const struct option_row options[] = {
 	  FIELD(paths),
 	  .help = "show the extents of one file; may be given several times; <N> is inode N" },
 	{ .letter = 'v', FIELD(with_rows), .help = "with --path: a row for each extent" },
+	{ .name = "list",
+	  .argument = "KIND",
+	  .kind = ARGUMENT_WORDS,
+	  .words = "scattered|sparse|split",
+	  .set = set_list,
+	  .help = "instead print the paths of all files that are scattered, sparse or split, for\nother programs" },
+	{ .letter = '0',
+	  FIELD(ends_with_nul),
+	  .help = "with --list: a NUL byte after each path, not a newline, as xargs -0 reads" },
 	{ .name = "compare",
 	  .argument = "OTHER",
 	  .kind = ARGUMENT_IMAGE,
@@ -192,6 +211,7 @@ static const char examples[] =
 	"Examples:\n"
 	"  e2frag /dev/sda1                         a report that ends in a verdict\n"
 	"  e2frag --json --max-score=30 root.img    for scripts: status 3 if e4defrag's score is above 30\n"
+	"  e2frag --list=scattered -0 /dev/sda1 | sed -z s,^,/mnt, | xargs -0 e4defrag    of what is mounted there\n"
 	"  e2frag --html=report.html --compare=new.img old.img    before and after, as a page\n";
 
 static const struct command_line command_line = { .usage = usage, .tables = { options }, .epilogue = examples };
@@ -261,8 +281,24 @@ static void check_against(struct command *command)
 		usage_error("--quick leaves out part of the filesystem, which --against needs");
 }
 
+static void check_list(const struct command *command)
+{
+	if (command->ends_with_nul && !command->options.lists)
+		usage_error("-0 works only with --list");
+	if (!command->options.lists)
+		return;
+	if (command->form != report_forms || command->paths.count || command->compare || command->against.old ||
+	    command->html || command->name_count > 1)
+		usage_error("--list prints nothing but the paths of one filesystem");
+	if (command->options.without_files)
+		usage_error("--list is about files, which --only=free leaves out");
+	if (command->options.quick_seconds)
+		usage_error("--quick leaves out directories, which --list needs");
+}
+
 static void check_command(struct command *command)
 {
+	check_list(command);
 	if (command->partition && command->offset_bytes)
 		usage_error("--partition and --offset both say where the filesystem is: give one of them");
 	check_form(command);
@@ -280,6 +316,21 @@ static void check_command(struct command *command)
 		usage_error("--max-score is the score of all files: it cannot be combined with --path");
 }
 
+static bool shows_several(const struct report_form *form)
+{
+	return form->print_all;
+}
+
+static void check_several(const struct command *command)
+{
+	if (!shows_several(command->form))
+		usage_error("%s: several filesystems can be shown only as %s", command->names[1],
+		            forms_that(shows_several));
+	if (command->paths.count || command->compare || command->against.old || command->html)
+		usage_error("%s: only one filesystem can be given with --path, --compare, --against and --html",
+		            command->names[1]);
+}
+
 /* Chooses which parts of the filesystem need not be read. */
 static void choose_parts(struct command *command)
 {
@@ -287,8 +338,10 @@ static void choose_parts(struct command *command)
 
 	if (!command->form->has_files && command->max_score == ANY_SCORE)
 		analysis->without_files = true;
-	if (!command->form->has_free_space)
+	if (!command->form->has_free_space || analysis->lists)
 		analysis->without_free = true;
+	if (analysis->lists)
+		analysis->worst_limit = SIZE_MAX;
 	analysis->with_groups = command->parts.groups || command->html;
 	analysis->by_directory = command->parts.by_directory || command->html;
 	if (!command->parts.unlink && !command->html)
@@ -312,10 +365,12 @@ void command_parse(int argument_count, char **arguments, struct command *command
 
 	if (next >= argument_count)
 		usage_error("IMAGE is missing");
-	command->name = arguments[next++];
-	if (next < argument_count)
-		usage_error("%s: only one filesystem can be given (another one with --compare)", arguments[next]);
+	command->name = arguments[next];
+	command->names = arguments + next;
+	command->name_count = (size_t)(argument_count - next);
 	check_command(command);
+	if (command->name_count > 1)
+		check_several(command);
 	choose_parts(command);
 }
 

@@ -143,6 +143,9 @@ void subject_leave(struct subject *subject)
 	if (subject->is_open)
 		volume_close(&subject->volume);
 	subject->is_open = false;
+	if (subject->place.raw >= 0)
+		close(subject->place.raw);
+	subject->place.raw = -1;
 }
 
 void subject_close(struct subject *subject)

@@ -32,7 +32,8 @@ struct subject {
 	const char *path; /* the file or device that the user has named, by whatever name */
 	struct volume volume;
 	struct report *report;
-	bool is_open; /* the volume */
+	bool is_open;     /* the volume */
+	bool is_left_out; /* it could not be read */
 	struct saved_report saved;
 };
 
@@ -44,6 +45,6 @@ struct subject {
 MUST_CHECK errcode_t subject_open(const char *name, uint64_t offset_bytes, unsigned int partition, bool may_be_saved,
                                   enum progress_style style, struct subject *subject, struct problem *problem);
 
-/* Closes the filesystem, but keeps the report. */
+/* Closes the filesystem, but keeps the report and the names in it. */
 void subject_leave(struct subject *subject);
 void subject_close(struct subject *subject);

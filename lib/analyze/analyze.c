@@ -103,6 +103,8 @@ static errcode_t analyze_parts(const struct volume *volume, struct pool *pool, c
 	report->free.superblock_free_blocks = volume->free_blocks;
 	report->free.reserved_blocks = volume->reserved_blocks;
 	report->worst.limit = options->worst_limit;
+	report->worst.is_of_one_kind = options->lists;
+	report->worst.kind = options->list_kind;
 	volume_check_descriptors(volume, &listener);
 	if (!options->without_free) {
 		progress_stage(options->progress, "free space", 0, 0);

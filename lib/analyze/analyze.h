@@ -15,8 +15,10 @@ struct analyze_options {
 	uint32_t unlink_batch_files;  /* files per transaction, for the cost of deleting files; 0: leave it out */
 	uint64_t chunk_blocks;        /* chunk size for the free space; 0: none */
 	unsigned int quick_seconds;   /* read at most this long, and 32 MiB for each second; 0: read everything */
-	size_t worst_limit;           /* number of worst files to name */
-	struct progress *progress;    /* NULL: not shown */
+	size_t worst_limit;           /* number of worst files to name; SIZE_MAX: all */
+	bool lists;                   /* only those of list_kind */
+	enum file_kind list_kind;
+	struct progress *progress; /* NULL: not shown */
 };
 
 /*

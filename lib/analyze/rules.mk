@@ -3,10 +3,12 @@ analyze_sources := \
 	lib/analyze/analyze.c \
 	lib/analyze/directories/directory_totals.c \
 	lib/analyze/directories/unlink_cost.c \
+	lib/analyze/forms/form_all.c \
 	lib/analyze/forms/form_compare.c \
 	lib/analyze/forms/form_delta.c \
 	lib/analyze/forms/form_html.c \
 	lib/analyze/forms/form_json.c \
+	lib/analyze/forms/form_list.c \
 	lib/analyze/forms/form_openmetrics.c \
 	lib/analyze/forms/form_text.c \
 	lib/analyze/forms/forms.c \

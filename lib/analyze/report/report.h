@@ -170,7 +170,9 @@ struct report_directory {
  * would not explain the score. One thread at a time; zero-initialise but for `limit`.
  */
 struct worst_files {
-	size_t limit;
+	size_t limit;        /* SIZE_MAX: all */
+	bool is_of_one_kind; /* all others are left out */
+	enum file_kind kind;
 	size_t count, capacity;
 	struct report_file *files; /* owned; up to twice the limit until they are sorted */
 };
