@@ -8,6 +8,7 @@
 #include <ext2fs/ext2fs.h>
 
 #include "analyze/analyze.h"
+#include "e2frag_history.h"
 #include "e2frag_options.h"
 #include "e2frag_subject.h"
 #include "image/lookup.h"
@@ -180,13 +181,7 @@ static errcode_t compute_figures(const struct command *command, const struct sub
 	if (command->html)
 		return problem_set_reason(problem, EINVAL, name, "cannot make a page",
 		                          "a saved report lacks part of it: name the filesystem itself");
-	if (!compared->figures.has_free_space && !command->options.without_free)
-		return problem_set_reason(problem, EINVAL, name, "cannot compare",
-		                          "the saved report has no free space: use --only=files");
-	if (!compared->figures.has_files && !command->options.without_files)
-		return problem_set_reason(problem, EINVAL, name, "cannot compare",
-		                          "the saved report has no files: use --only=free");
-	return 0;
+	return check_saved_parts(&compared->figures, &command->parts, name, "cannot compare", problem);
 }
 
 static errcode_t print_comparison(struct command *command, const struct subject *first, const struct subject *second,
@@ -359,19 +354,29 @@ static int run_several(struct command *command)
 static int run_one(struct command *command)
 {
 	struct problem problem = { 0 };
+	struct past past = { 0 };
 	struct subject subject;
 	struct delta delta = { 0 };
 	int status;
+
+	if (command->history.count && past_read(&command->history, &command->parts, &past, &problem)) {
+		past_free(&past);
+		return print_problem(&problem);
+	}
 
 	if (subject_open(command->name, command->offset_bytes, command->partition, command->compare, command->progress,
 	                 &subject, &problem))
 		status = print_problem(&problem);
 	else if (command->paths.count)
 		status = print_paths(command, &subject);
-	else
+	else {
+		if (command->history.count)
+			subject.report->history = &past.history;
 		status = analyze_and_print(command, &subject, &delta);
+	}
 	delta_free(&delta);
 	subject_close(&subject);
+	past_free(&past);
 	return status;
 }
 

@@ -90,6 +90,11 @@ static void set_unlink_cost(struct command *command, const struct taken_option *
 	command->parts.unlink = true;
 }
 
+static void set_predict(struct command *command, const struct taken_option *option UNUSED)
+{
+	command->options.predicts = true;
+}
+
 static void set_quick(struct command *command, const struct taken_option *option)
 {
 	if (!option->argument)
@@ -146,6 +151,16 @@ static const struct option_row options[] = {
 	  .set = set_unlink_cost,
 	  .help = "also show which bitmaps deleting the files of each directory would write, in\n"
 	          "transactions of FILES files (default 1000)" },
+	{ .name = "predict",
+	  .argument = "SIZE",
+	  .kind = ARGUMENT_SIZE,
+	  .is_optional = true,
+	  .minimum = 1,
+	  .maximum = INT64_MAX,
+	  FIELD(options.deleted_bytes),
+	  .set = set_predict,
+	  .help = "also say what score mending the worst or all scattered files would bring, and what\n"
+	          "free space deleting files of SIZE" },
 	{ .name = "path",
 	  .argument = "PATH",
 	  .kind = ARGUMENT_TEXT,
@@ -166,6 +181,12 @@ static const struct option_row options[] = {
 	  .kind = ARGUMENT_IMAGE,
 	  FIELD(compare),
 	  .help = "show IMAGE and OTHER side by side instead; either may be what\n--json has written" },
+	{ .name = "history",
+	  .argument = "FILE",
+	  .kind = ARGUMENT_FILE,
+	  FIELD(history),
+	  .help = "also show how the figures have changed since FILE, which --json has written; may be\ngiven several "
+	          "times" },
 	AGAINST_ROWS,
 	{ .name = "html",
 	  .argument = "FILE",
@@ -288,7 +309,7 @@ static void check_list(const struct command *command)
 	if (!command->options.lists)
 		return;
 	if (command->form != report_forms || command->paths.count || command->compare || command->against.old ||
-	    command->html || command->name_count > 1)
+	    command->history.count || command->html || command->options.predicts || command->name_count > 1)
 		usage_error("--list prints nothing but the paths of one filesystem");
 	if (command->options.without_files)
 		usage_error("--list is about files, which --only=free leaves out");
@@ -296,8 +317,36 @@ static void check_list(const struct command *command)
 		usage_error("--quick leaves out directories, which --list needs");
 }
 
+static void check_history(const struct command *command)
+{
+	if (!command->history.count)
+		return;
+	if (command->paths.count || command->compare || !compares(command->form))
+		usage_error("--history works only with %s output of a whole filesystem", forms_that(compares));
+	if (command->options.quick_seconds)
+		usage_error("--quick leaves out part of the figures, which --history needs");
+}
+
+static void check_predict(const struct command *command)
+{
+	const struct analyze_options *analysis = &command->options;
+
+	if (!analysis->predicts)
+		return;
+	if (command->paths.count || command->compare || !compares(command->form))
+		usage_error("--predict works only with %s output of a whole filesystem", forms_that(compares));
+	if (analysis->without_files)
+		usage_error("--predict is about files, which --only=free leaves out");
+	if (analysis->deleted_bytes && analysis->without_free)
+		usage_error("--predict=SIZE is about free space, which --only=files leaves out");
+	if (analysis->quick_seconds)
+		usage_error("--quick leaves out part of the files, which --predict needs");
+}
+
 static void check_command(struct command *command)
 {
+	check_predict(command);
+	check_history(command);
 	check_list(command);
 	if (command->partition && command->offset_bytes)
 		usage_error("--partition and --offset both say where the filesystem is: give one of them");
@@ -326,8 +375,9 @@ static void check_several(const struct command *command)
 	if (!shows_several(command->form))
 		usage_error("%s: several filesystems can be shown only as %s", command->names[1],
 		            forms_that(shows_several));
-	if (command->paths.count || command->compare || command->against.old || command->html)
-		usage_error("%s: only one filesystem can be given with --path, --compare, --against and --html",
+	if (command->paths.count || command->compare || command->against.old || command->history.count || command->html)
+		usage_error("%s: only one filesystem can be given with --path, --compare, --against, --history and "
+		            "--html",
 		            command->names[1]);
 }
 
@@ -344,6 +394,7 @@ static void choose_parts(struct command *command)
 		analysis->worst_limit = SIZE_MAX;
 	analysis->with_groups = command->parts.groups || command->html;
 	analysis->by_directory = command->parts.by_directory || command->html;
+	analysis->predicts = analysis->predicts || (command->html && !analysis->without_files);
 	if (!command->parts.unlink && !command->html)
 		analysis->unlink_batch_files = 0;
 	command->parts.free_space = !analysis->without_free;
@@ -377,4 +428,5 @@ void command_parse(int argument_count, char **arguments, struct command *command
 void command_free(struct command *command)
 {
 	free(command->paths.list);
+	free(command->history.list);
 }

@@ -23,7 +23,8 @@ struct command {
 	enum progress_style progress;
 	const struct report_form *form;
 	struct argument_list paths;
-	bool ends_with_nul; /* the paths of --list */
+	struct argument_list history; /* saved reports */
+	bool ends_with_nul;           /* the paths of --list */
 	bool with_rows;
 	uint64_t chunk_kilobytes;
 	double max_score; /* ANY_SCORE: no limit */

@@ -18,6 +18,8 @@ struct analyze_options {
 	size_t worst_limit;           /* number of worst files to name; SIZE_MAX: all */
 	bool lists;                   /* only those of list_kind */
 	enum file_kind list_kind;
+	bool predicts;             /* what would become of it; needs the files */
+	uint64_t deleted_bytes;    /* of predicts: of files that are deleted; 0: none; needs the free space */
 	struct progress *progress; /* NULL: not shown */
 };
 

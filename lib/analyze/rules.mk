@@ -6,6 +6,7 @@ analyze_sources := \
 	lib/analyze/forms/form_all.c \
 	lib/analyze/forms/form_compare.c \
 	lib/analyze/forms/form_delta.c \
+	lib/analyze/forms/form_history.c \
 	lib/analyze/forms/form_html.c \
 	lib/analyze/forms/form_json.c \
 	lib/analyze/forms/form_list.c \
@@ -14,6 +15,7 @@ analyze_sources := \
 	lib/analyze/forms/forms.c \
 	lib/analyze/forms/page.c \
 	lib/analyze/forms/saved_report.c \
+	lib/analyze/read/deletion.c \
 	lib/analyze/read/filesystem.c \
 	lib/analyze/read/free_space.c \
 	lib/analyze/read/inode_counts.c \

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyze/forms/form_delta.h"
+#include "analyze/forms/form_history.h"
 #include "analyze/forms/forms.h"
 #include "analyze/report/verdict.h"
 #include "support/io/whole_io.h"
@@ -372,6 +373,34 @@ static void print_verdict(const struct report *report, FILE *stream)
 		        score_band_words(verdict->band));
 }
 
+static void print_outlook(const struct report *report, FILE *stream)
+{
+	const struct report_outlook *outlook = report->outlook;
+	const struct histogram *sizes = &outlook->free.sizes;
+
+	fputs("\nOUTLOOK\n", stream);
+	if (outlook->worst_files)
+		fprintf(stream,
+		        "  score %.0f instead of %.0f if the worst file%s named above (%" PRIu64 ") were mended\n",
+		        outlook->worst_score, report->files.score, units_plural(outlook->worst_files),
+		        outlook->worst_files);
+	fprintf(stream, "  score %.0f instead of %.0f if all scattered files (%" PRIu64 ") were mended\n",
+	        outlook->scattered_score, report->files.score, outlook->scattered_files);
+	if (!outlook->asked_blocks)
+		return;
+	fprintf(stream, "  if files of %s (%" PRIu64 ", chosen as if by lot) were deleted:\n",
+	        size_of(report, outlook->deleted_blocks).text, outlook->deleted_files);
+	fprintf(stream, "    %s free in %" PRIu64 " extent%s instead of %s in %" PRIu64 "\n",
+	        size_of(report, sizes->sum).text, sizes->count, units_plural(sizes->count),
+	        size_of(report, report->free.sizes.sum).text, report->free.sizes.count);
+	fprintf(stream, "    half of it in extents of %s or more instead of %s\n",
+	        size_of(report, histogram_weighted_percentile(sizes, 50)).text,
+	        size_of(report, histogram_weighted_percentile(&report->free.sizes, 50)).text);
+	fprintf(stream, "    one allocation: up to %s instead of %s\n",
+	        size_of(report, outlook->free.largest_allocatable).text,
+	        size_of(report, report->free.largest_allocatable).text);
+}
+
 errcode_t form_text(const struct report *report, const struct form_parts *parts, FILE *stream)
 {
 	print_filesystem(report, stream);
@@ -389,6 +418,10 @@ errcode_t form_text(const struct report *report, const struct form_parts *parts,
 	}
 	if (report->delta)
 		form_delta_text(report->delta, "\nAGAINST ", stream);
+	if (report->history)
+		form_history_text(report, parts, stream);
+	if (report->outlook)
+		print_outlook(report, stream);
 	if (report->damage.count) {
 		fprintf(stream, "\nNOT READABLE: %" PRIu64 "\n", report->damage.count);
 		form_damage(report, "  ", stream);

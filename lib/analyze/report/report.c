@@ -17,6 +17,9 @@ void report_destroy(struct report *report)
 		free(report->unlink->shared);
 	}
 	free(report->unlink);
+	if (report->outlook)
+		free(report->outlook->free.zones);
+	free(report->outlook);
 	arena_destroy(&report->arena);
 }
 

@@ -14,6 +14,7 @@
 #include "support/problem.h"
 
 struct delta;
+struct report_history;
 
 struct report_filesystem {
 	const char *target;    /* as the user named it */
@@ -108,6 +109,7 @@ struct report_kind {
 	uint64_t files;
 	uint64_t large_files; /* of these: VERDICT_LARGE_BYTES and more */
 	uint64_t blocks;
+	uint64_t surplus_runs; /* more than is ideal */
 };
 
 struct report_kinds {
@@ -249,6 +251,19 @@ struct report_verdict {
 	unsigned int advice_count;
 };
 
+/* What would become of it. Counts of files that are mended leave out sparse ones: nothing can be done about them. */
+struct report_outlook {
+	/* The score if the worst files that the report names, or all scattered ones, were in as few runs as is ideal.
+	 */
+	uint64_t worst_files, scattered_files;
+	double worst_score, scattered_score;
+
+	/* The free space if files of about asked_blocks were deleted, see analyze/read/deletion.h. */
+	uint64_t asked_blocks; /* 0: not asked for */
+	uint64_t deleted_files, deleted_blocks;
+	struct report_free free; /* sizes, largest_start, largest_allocatable */
+};
+
 /* Returns 0 if whole is 0. */
 static inline double report_ratio(uint64_t part, uint64_t whole)
 {
@@ -278,8 +293,10 @@ struct report {
 	struct worst_files worst;              /* sorted */
 	struct report_directory *by_directory; /* NULL unless asked for */
 	size_t by_directory_count;
-	struct report_unlink *unlink; /* NULL unless asked for */
-	const struct delta *delta;    /* against an older image; the caller's; NULL unless asked for */
+	struct report_unlink *unlink;         /* NULL unless asked for */
+	struct report_outlook *outlook;       /* NULL unless asked for */
+	const struct delta *delta;            /* against an older image; the caller's; NULL unless asked for */
+	const struct report_history *history; /* the caller's; NULL unless asked for */
 	struct report_verdict verdict;
 	double seconds; /* time of the analysis */
 	struct report_quick quick;
