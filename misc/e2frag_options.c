@@ -12,6 +12,7 @@
 #define MOST_QUICK_SECONDS 86400
 #define DEFAULT_QUICK_SECONDS 10
 #define DEFAULT_BATCH_FILES 1000
+#define PAGE_DIRECTORY_DEPTH 2 /* so that the map of directories has something in it */
 
 static const char usage[] =
 	"Usage: e2frag [options] IMAGE|DEVICE|LABEL=...|UUID=...\n"
@@ -395,6 +396,10 @@ static void choose_parts(struct command *command)
 	analysis->with_groups = command->parts.groups || command->html;
 	analysis->by_directory = command->parts.by_directory || command->html;
 	analysis->predicts = analysis->predicts || (command->html && !analysis->without_files);
+	if (command->html && !analysis->without_files && !analysis->without_free)
+		analysis->map_cells = PAGE_MOST_CELLS;
+	if (command->html && !command->parts.by_directory)
+		analysis->directory_depth = PAGE_DIRECTORY_DEPTH;
 	if (!command->parts.unlink && !command->html)
 		analysis->unlink_batch_files = 0;
 	command->parts.free_space = !analysis->without_free;

@@ -6,6 +6,7 @@
 #include "analyze/directories/directory_totals.h"
 #include "analyze/directories/unlink_cost.h"
 #include "analyze/read/deletion.h"
+#include "analyze/read/map_files.h"
 #include "analyze/read/paths.h"
 #include "analyze/report/verdict.h"
 #include "support/seconds.h"
@@ -26,13 +27,13 @@ static errcode_t name_worst(struct inode_scan *scan)
 
 static bool needs_directories(const struct analyze_options *options)
 {
-	return options->by_directory || options->unlink_batch_files || options->deleted_bytes;
+	return options->by_directory || options->unlink_batch_files || options->deleted_bytes || options->map_cells;
 }
 
 /* Directories come first: visitors of files need the directory of each file. */
 static errcode_t scan_twice(struct inode_scan *scan, const struct analyze_options *options)
 {
-	struct inode_visitor visitors[3];
+	struct inode_visitor visitors[4];
 	size_t count = 0;
 	errcode_t error = inode_scan_run(scan, INODE_SCAN_DIRECTORIES, NULL, 0);
 
@@ -42,6 +43,10 @@ static errcode_t scan_twice(struct inode_scan *scan, const struct analyze_option
 	}
 	if (!error && options->unlink_batch_files) {
 		error = unlink_cost_open(scan, options->unlink_batch_files, &visitors[count]);
+		count += !error;
+	}
+	if (!error && options->map_cells) {
+		error = map_files_open(scan, options->map_cells, &visitors[count]);
 		count += !error;
 	}
 	if (!error && options->deleted_bytes) {

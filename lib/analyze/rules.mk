@@ -20,6 +20,7 @@ analyze_sources := \
 	lib/analyze/read/free_space.c \
 	lib/analyze/read/inode_counts.c \
 	lib/analyze/read/inode_scan.c \
+	lib/analyze/read/map_files.c \
 	lib/analyze/read/paths.c \
 	lib/analyze/report/figures.c \
 	lib/analyze/report/layout.c \

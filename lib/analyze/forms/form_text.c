@@ -106,8 +106,8 @@ static void print_zones(const struct report *report, FILE *stream)
 {
 	const struct report_free *space = &report->free;
 
-	fprintf(stream, "  from the first group to the last (0 full, 9 free), %u groups a digit:\n  ",
-	        space->zone_count ? space->zones[0].groups : 0);
+	fprintf(stream, "  from the first group to the last (0 full, 9 free), %u group%s a digit:\n  ",
+	        space->zones[0].groups, units_plural(space->zones[0].groups));
 	for (size_t n = 0; n < space->zone_count; n++)
 		fputc('0' + (int)(report_ratio(space->zones[n].free_blocks, space->zones[n].blocks) * 9.99), stream);
 	fputc('\n', stream);
@@ -169,8 +169,8 @@ static void print_free(const struct report *report, FILE *stream, bool with_grou
 
 static void print_seeks(FILE *stream, const char *name, const struct seek_counts *seeks)
 {
-	fprintf(stream, "  %s: %" PRIu64 " jumps, %" PRIu64 " far, %" PRIu64 " backward\n", name, seeks->jumps,
-	        seeks->far, seeks->backward);
+	fprintf(stream, "  %s: %" PRIu64 " jump%s, %" PRIu64 " far, %" PRIu64 " backward\n", name, seeks->jumps,
+	        units_plural(seeks->jumps), seeks->far, seeks->backward);
 }
 
 /* Prints a line for features that only some filesystems have. */
@@ -203,8 +203,9 @@ static void print_files(const struct report *report, FILE *stream)
 		fprintf(stream, "  not counted: %" PRIu64 " without blocks, %" PRIu64 " with inline data\n",
 		        files->empty, files->inline_data);
 	if (sums->counts.holes || sums->counts.unwritten_records)
-		fprintf(stream, "  holes %" PRIu64 "; unwritten %s in %" PRIu64 " records\n", sums->counts.holes,
-		        size_of(report, sums->counts.unwritten_blocks).text, sums->counts.unwritten_records);
+		fprintf(stream, "  holes %" PRIu64 "; unwritten %s in %" PRIu64 " record%s\n", sums->counts.holes,
+		        size_of(report, sums->counts.unwritten_blocks).text, sums->counts.unwritten_records,
+		        units_plural(sums->counts.unwritten_records));
 	print_other(report, stream, "long symbolic links", &files->symlinks);
 	print_other(report, stream, "inodes of xattr values", &files->xattr_values);
 	if (!sums->files)
@@ -306,7 +307,8 @@ static void print_unlink(const struct report *report, FILE *stream)
 	const struct report_unlink *unlink = report->unlink;
 	uint64_t bitmaps = unlink->block_bitmaps + unlink->inode_bitmaps;
 
-	fprintf(stream, "\nUNLINK COST, in transactions of %u files\n", unlink->batch_files);
+	fprintf(stream, "\nUNLINK COST, in transactions of %u file%s\n", unlink->batch_files,
+	        units_plural(unlink->batch_files));
 	fprintf(stream,
 	        "  all %" PRIu64 " file%s of %" PRIu64 " director%s: %" PRIu64 " block bitmap%s, %" PRIu64
 	        " inode bitmap%s\n",

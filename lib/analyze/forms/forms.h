@@ -93,6 +93,9 @@ MUST_CHECK errcode_t form_all_openmetrics(const struct report *const *reports, s
  */
 MUST_CHECK errcode_t form_list(const struct report *report, bool ends_with_nul, FILE *stream);
 
+/* More cells of a map than a screen can show apart; a larger filesystem has several groups in a cell. */
+#define PAGE_MOST_CELLS 4096
+
 /*
  * A self-contained page: style, script and reports, which must have the groups' free space. after is NULL except for
  * comparisons. Errors: ENOMEM, the stream's.

@@ -17,6 +17,7 @@ void report_destroy(struct report *report)
 		free(report->unlink->shared);
 	}
 	free(report->unlink);
+	free(report->map_cells);
 	if (report->outlook)
 		free(report->outlook->free.zones);
 	free(report->outlook);

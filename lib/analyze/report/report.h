@@ -251,6 +251,21 @@ struct report_verdict {
 	unsigned int advice_count;
 };
 
+#define REPORT_MAP_FILES 5
+
+/* A file's extents in one part of the filesystem. */
+struct report_map_file {
+	const char *path; /* NULL: nothing names it */
+	uint32_t ino;
+	uint64_t extents; /* 0: the entry is unused */
+	uint64_t blocks;
+};
+
+/* A part of the filesystem: some groups. */
+struct report_map_cell {
+	struct report_map_file most[REPORT_MAP_FILES]; /* the most extents first */
+};
+
 /* What would become of it. Counts of files that are mended leave out sparse ones: nothing can be done about them. */
 struct report_outlook {
 	/* The score if the worst files that the report names, or all scattered ones, were in as few runs as is ideal.
@@ -293,7 +308,9 @@ struct report {
 	struct worst_files worst;              /* sorted */
 	struct report_directory *by_directory; /* NULL unless asked for */
 	size_t by_directory_count;
-	struct report_unlink *unlink;         /* NULL unless asked for */
+	struct report_unlink *unlink;      /* NULL unless asked for */
+	struct report_map_cell *map_cells; /* NULL unless asked for */
+	uint32_t map_cell_count;
 	struct report_outlook *outlook;       /* NULL unless asked for */
 	const struct delta *delta;            /* against an older image; the caller's; NULL unless asked for */
 	const struct report_history *history; /* the caller's; NULL unless asked for */
@@ -305,6 +322,12 @@ struct report {
 };
 
 void report_destroy(struct report *report);
+
+/* How many groups are in a cell of a map that has at most so many cells. */
+static inline uint32_t report_map_groups(const struct report_filesystem *filesystem, uint32_t most_cells)
+{
+	return filesystem->groups / most_cells + !!(filesystem->groups % most_cells);
+}
 
 /* Adds a file that may be among the worst and has more runs than is ideal. Logarithmic on average. ENOMEM. */
 MUST_CHECK errcode_t worst_add(struct worst_files *worst, const struct report_file *file);
