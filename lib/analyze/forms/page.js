@@ -104,15 +104,16 @@ function sort_rows(body, heads, index) {
 	body.append(...rows.sort(compare));
 }
 
-// columns: [title, of a row, is it text]. A table without rows is left out.
+// columns: [title, of a row, is it text, or "word"]. A table without rows is left out.
 function table(caption, columns, rows) {
+	const class_of = (column) => (column[2] ? { class: column[2] === true ? "text" : column[2] } : {});
 	const body = make("tbody", {}, rows.map((row) =>
-		make("tr", {}, columns.map((column) => make("td", column[2] ? { class: "text" } : {}, column[1](row))))));
+		make("tr", {}, columns.map((column) => make("td", class_of(column), column[1](row))))));
 	const heads = columns.map((column, index) => {
 		const button = make("button", { type: "button", class: "sort" }, column[0]);
 
 		button.addEventListener("click", () => sort_rows(body, heads, index));
-		return make("th", Object.assign({ scope: "col" }, column[2] ? { class: "text" } : {}),
+		return make("th", Object.assign({ scope: "col" }, class_of(column)),
 			[...body.rows].some((row) => row.cells[index].textContent) && rows.length > 1 ? button : column[0]);
 	});
 
@@ -387,7 +388,7 @@ function worst_section({ report }) {
 			["extents", (row) => number(row.extents)],
 			["ideal", (row) => number(row.ideal)],
 			["size", (row) => size(row.blocks * report.filesystem.block_bytes)],
-			["kind", (row) => row.kind, true],
+			["kind", (row) => row.kind, "word"],
 			["path", path_cell, true],
 		], rows) : make("p", {}, "No file has more runs than it needs."));
 }
