@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What e2frag is asked about: a filesystem that it opens, or a report that it has written before. */
+/* The subject of e2frag: a filesystem that it opens, or a report that it has written before. */
 #pragma once
 
 #include "analyze/forms/saved_report.h"

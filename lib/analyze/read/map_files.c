@@ -7,7 +7,7 @@
 
 #include "analyze/read/paths.h"
 
-/* What the present file has in a cell. */
+/* The part of the present file that lies in a cell. */
 struct part {
 	uint64_t extents, blocks;
 };

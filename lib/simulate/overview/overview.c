@@ -320,7 +320,7 @@ static errcode_t run_experiment(struct overview *overview, const struct experime
 		return error;
 	options.configurations = configurations;
 	error = simulate(&options, &measurements, &count, overview->problem);
-	/* Where the disk lay on this machine tells a reader nothing. */
+	/* A reader has no use for the disk's place on this machine. */
 	options.image = overview_disk_title(experiment->disk);
 	if (!error)
 		error = print_experiment(overview, experiment, &options, measurements);

@@ -16,7 +16,7 @@
 #define ACTION "cannot unpack"
 #define READ_BYTES ((size_t)64 << 10) /* of libarchive at a time */
 
-/* Where ext4's superblock has its magic number. */
+/* The place of the magic number of ext4's superblock. */
 #define SUPERBLOCK_MAGIC_AT 1080
 
 enum raw_image_packing raw_image_packing_of(const char *path)
