@@ -5,9 +5,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "source/kind/source_kind.h"
 #include "ondisk/dm_verity.h"
 #include "ondisk/verity.h"
 #include "image/delta.h"
+#include "source/pack/layer_cache.h"
 #include "support/problem.h"
 
 /* In their order; each is also a stage of the progress that is shown. */
@@ -26,6 +28,8 @@ struct populate_source {
 	char *path;
 	uint64_t names;
 	uint64_t data_bytes; /* holes left out; of a file with several names once */
+	enum layer_use cache_use;
+	uint64_t pack_bytes; /* which its pack takes on the disk; 0: it has none */
 };
 
 /* The hash tree for dm-verity. Texts are hexadecimal digits. */
@@ -77,7 +81,7 @@ struct populate_report {
 	struct populate_dm_verity dm_verity;
 	struct populate_protected *protected_files; /* in the order of the tree; owned */
 	uint64_t protected_count;
-	struct delta delta; /* against the older image, if one is given */
-	bool skipped_image; /* the image itself was found in the source and left out */
+	struct delta delta;         /* against the older image, if one is given */
+	bool skipped[SCAN_OUTPUTS]; /* they were found in the source and left out */
 	struct warnings warnings;
 };

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <nettle/sha2.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -21,20 +22,40 @@
 #include "support/run/progress.h"
 
 struct archive_kind;
+struct layer_cache;
 struct links_below;
 struct unpacked_budget;
 struct window_budget;
 
+/* The files and devices that a program writes. A source may hold one, or be one. */
+enum scan_output {
+	SCAN_IMAGE,
+	SCAN_HASH_TREE, /* dm-verity's, in a file of its own */
+	SCAN_ROOT_HASH,
+	SCAN_OUTPUTS, /* none of them */
+};
+
+/* As messages call them: "image". */
+extern const char *const scan_output_names[SCAN_OUTPUTS];
+
+/* What is learnt of an archive while it is read. Zero-initialise. */
+struct archive_facts {
+	bool hashes_unpacked;       /* set by the caller: that is wanted: */
+	struct sha256_ctx unpacked; /* of all bytes to which it unpacks, if it is packed */
+	bool is_packed;
+	bool left_out_whiteouts; /* has_oci_whiteouts made a difference */
+	bool asked_host;         /* an ACL has names that were looked up among the accounts of this host */
+};
+
 struct scan_options {
-	uint64_t skip_device, skip_inode; /* the image itself, see scan_is_image(); 0, 0: it is not there yet */
-	const struct stat *image_status;  /* of what will be written, file or device; NULL: it is not there yet */
-	bool *skipped;                    /* a directory sets it to true where it has left out the image; may be NULL */
-	const struct exclude *exclude;    /* files left out, unread and unopened; may be NULL */
-	struct pool *readers;             /* that read directories of the host; NULL: scan()'s pool does */
-	bool one_file_system;             /* directories of other filesystems than the root's stay empty */
-	bool without_xattrs;              /* leave them all out, unread */
-	bool without_flags;               /* likewise file flags; a regular file's are read when it is copied */
-	bool asks_for_holes;              /* of each file of the host, see source/host/data_segments.h */
+	const struct stat *outputs[SCAN_OUTPUTS]; /* of files and devices; NULL: it is not there yet, or not wanted */
+	bool *skipped; /* SCAN_OUTPUTS of them: a directory sets those that it has left out to true; may be NULL */
+	const struct exclude *exclude; /* files left out, unread and unopened; may be NULL */
+	struct pool *readers;          /* that read directories of the host; NULL: scan()'s pool does */
+	bool one_file_system;          /* directories of other filesystems than the root's stay empty */
+	bool without_xattrs;           /* leave them all out, unread */
+	bool without_flags;            /* likewise file flags; a regular file's are read when it is copied */
+	bool asks_for_holes;           /* of each file of the host, see source/host/data_segments.h */
 	bool asks_for_times;    /* those of a file beside mtime; a source that has them at hand may give them anyway */
 	bool asks_for_projects; /* of each file of the host, see source/host/projects.h */
 	bool takes_encrypted;   /* encrypted files of an image become nodes, as they are stored */
@@ -48,15 +69,24 @@ struct scan_options {
 	struct window_budget *windows;    /* of zstd; NULL: each archive has as many as it wants */
 	struct source_counts *counts;     /* of archives and manifests; NULL: nobody counts */
 	unsigned int unpack_threads;      /* beside the caller's, for each archive; 0: none */
+	struct archive_facts *facts;      /* to be learnt of an archive; NULL: nobody asks */
+	struct layer_cache *layers;       /* archives and layers that are unpacked already; NULL: there are none */
 	struct progress *progress;        /* may be NULL */
 };
 
-/* Is it the image that is being made? */
-static inline bool scan_is_image(const struct scan_options *options, const struct stat *status)
+/* Which of the files that are being made is it? */
+static inline enum scan_output scan_output_of(const struct scan_options *options, const struct stat *status)
 {
-	return (options->skip_device || options->skip_inode) && status->st_ino == options->skip_inode &&
-	       status->st_dev == options->skip_device;
+	for (int output = 0; output < SCAN_OUTPUTS; output++) {
+		const struct stat *of = options->outputs[output];
+
+		if (of && S_ISREG(of->st_mode) && status->st_ino == of->st_ino && status->st_dev == of->st_dev)
+			return (enum scan_output)output;
+	}
+	return SCAN_OUTPUTS;
 }
+
+#define SOURCE_DIGEST_DIGITS (2u * SHA256_DIGEST_SIZE)
 
 /* A source before it is read, or a layer of one. */
 struct source {
@@ -66,7 +96,17 @@ struct source {
 	const struct archive_kind *archive; /* of which kind, where it is an archive */
 	bool is_checked;                    /* its contents have been; it is opened anew, and must be what it was: */
 	struct file_version version;
+	/* A layer of which this is known; empty: not. The file has not been compared with it unless is_checked. */
+	char digest[SOURCE_DIGEST_DIGITS + 1];  /* the sha256 of its file */
+	uint64_t bytes;                         /* how many that has */
+	char diff_id[SOURCE_DIGEST_DIGITS + 1]; /* of what that unpacks to */
 };
+
+/*
+ * This is more layers than docker and containerd allow in an image. A layer that is not packed stays open until its
+ * contents are copied; so does a pack, and layers beyond this number have none.
+ */
+#define SOURCE_MOST_OPEN_LAYERS 128
 
 /* Takes a layer, whose path is borrowed. */
 typedef errcode_t (*source_layer_taker)(void *context, const struct source *layer);
@@ -89,9 +129,12 @@ struct source_kind {
 	bool is_host; /* its files are the host's, which is asked for some things only where they are wanted */
 	bool scans_in_parallel; /* scan() shares its work out; several sources of other kinds are read side by side */
 
-	/* An image's, instead of scan(): gives its layers, which have OCI's whiteouts, to take(), lowest first. */
-	errcode_t (*list_layers)(const struct source *image, struct pool *pool, source_layer_taker take, void *context,
-	                         struct problem *problem);
+	/*
+	 * An image's, instead of scan(): gives its layers, which have OCI's whiteouts, to take(), lowest first. With
+	 * options->layers they are not checked yet, but their digests are known.
+	 */
+	errcode_t (*list_layers)(const struct source *image, const struct scan_options *options, struct pool *pool,
+	                         source_layer_taker take, void *context, struct problem *problem);
 };
 
 extern const struct source_kind directory_source, manifest_source, archive_source, image_source, oci_image_source;
@@ -111,7 +154,7 @@ static inline bool source_cut_prefix(struct source *source, const char *prefix)
 const char *source_file_name(const struct source *source);
 
 /*
- * Opens the source as the first origin of an empty tree. EINVAL: it is the image itself; EBUSY: it is not what was
+ * Opens the source as the first origin of an empty tree. EINVAL: it is what is being made; EBUSY: it is not what was
  * checked.
  */
 MUST_CHECK errcode_t source_file_open(const struct source *source, const struct scan_options *options,
