@@ -15,6 +15,7 @@
 
 #include "analyze/forms/form_delta.h"
 #include "e2populate_options.h"
+#include "layer_cache_options.h"
 #include "populate/populate.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
@@ -223,13 +224,27 @@ static void write_content(struct json *json, const struct populate_options *opti
 	json_close_object(json);
 }
 
-static void write_sources(struct json *json, const struct populate_report *report)
+static void write_source(struct json *json, const struct populate_source *source, bool has_cache)
+{
+	static const char *const uses[] = {
+		[LAYER_NOT_CACHED] = "none", [LAYER_MADE] = "made", [LAYER_CACHED] = "cached"
+	};
+
+	json_open_row(json, NULL);
+	json_members(json, JSON_TEXT("path", source->path), JSON_COUNT("names", source->names),
+	             JSON_COUNT("data_bytes", source->data_bytes));
+	if (has_cache)
+		json_members(json, JSON_TEXT("layer_cache", uses[source->cache_use]),
+		             JSON_COUNT("layer_bytes", source->pack_bytes));
+	json_close_object(json);
+}
+
+/* What the cache did is told only where there is one. */
+static void write_sources(struct json *json, const struct populate_report *report, bool has_cache)
 {
 	json_open_array(json, "sources");
 	for (uint32_t i = 0; i < report->source_count; i++)
-		json_row(json, NULL, JSON_TEXT("path", report->sources[i].path),
-		         JSON_COUNT("names", report->sources[i].names),
-		         JSON_COUNT("data_bytes", report->sources[i].data_bytes));
+		write_source(json, &report->sources[i], has_cache);
 	json_close_array(json);
 }
 
@@ -295,7 +310,7 @@ static errcode_t report_print_json(const struct populate_options *options, const
 	json_boolean(&json, "size_only", options->size_only);
 	write_image(&json, options, report);
 	write_content(&json, options, report);
-	write_sources(&json, report);
+	write_sources(&json, report, options->layer_cache);
 	write_dm_verity(&json, options, &report->dm_verity);
 	write_protected(&json, report);
 	if (report->delta.old_path)
@@ -441,6 +456,14 @@ static void raise_descriptor_limit(void)
 	}
 }
 
+static int end(struct command *command, int status)
+{
+	command_free(command);
+	if (status != EXIT_SUCCESS)
+		interrupt_die();
+	return status;
+}
+
 int main(int argument_count, char **arguments)
 {
 	struct command command = { .progress = PROGRESS_AUTO,
@@ -458,15 +481,14 @@ int main(int argument_count, char **arguments)
 		return become_mke2fs(&command, name, arguments);
 	raise_descriptor_limit();
 	command_parse(argument_count, arguments, &command);
+	if (layer_cache_is_all(&command)) {
+		interrupt_install();
+		return end(&command, layer_cache_run(&command));
+	}
 	if (!command.force && !command.options.size_only && !outputs_may_go(&command.options)) {
 		command_free(&command);
 		return EXIT_FAILURE;
 	}
 	interrupt_install();
-	int status = run(&command);
-
-	command_free(&command);
-	if (status != EXIT_SUCCESS)
-		interrupt_die();
-	return status;
+	return end(&command, run(&command));
 }

@@ -12,6 +12,7 @@
 #include <ext2fs/ext2fs.h>
 
 #include "dm_verity_options.h"
+#include "layer_cache_options.h"
 #include "populate/format/mke2fs.h"
 #include "source/sources.h"
 #include "source_limits_option.h"
@@ -196,6 +197,12 @@ static void set_limit(struct command *command, const struct taken_option *option
 	command->metadata_limit_given |= source_limits_read(option->argument, &command->options.limits);
 }
 
+static void set_zeros(struct command *command, const struct taken_option *option)
+{
+	(void)option;
+	command->zeros_given = true;
+}
+
 static void set_reflink(struct command *command, const struct taken_option *option)
 {
 	command->reflink_given = option->argument;
@@ -234,6 +241,29 @@ static void choose_against(struct command *command)
 			usage_error("--against-ranges: %s is another file of this run", command->against.ranges);
 	command->options.against = command->against.old;
 	command->options.against_chunk_bytes = command->against.chunk_bytes;
+}
+
+static void set_layout(struct command *command, const struct taken_option *option)
+{
+	(void)option;
+	command->layout_given = true;
+}
+
+/* Layers are placed so that they can be shared, and what is shared is not read to look for zeros. */
+static void choose_layout(struct command *command)
+{
+	struct populate_options *options = &command->options;
+
+	if (options->layer_cache && !command->layout_given)
+		options->layout = LAYOUT_LAYERS;
+	if (options->layout == LAYOUT_LAYERS && !command->zeros_given)
+		options->zeros_of_source = true;
+	if (options->keeps_hidden && !options->layer_cache)
+		usage_error("--keep-hidden works only with --layer-cache: elsewhere nothing knows what is hidden");
+	if (options->keeps_hidden && options->layout != LAYOUT_LAYERS)
+		usage_error("--keep-hidden works only with --layout=layers");
+	if (options->keeps_hidden && options->stable_from)
+		usage_error("--keep-hidden: with --stable-from blocks keep other distances than in the layers");
 }
 
 /* Sharing saves nothing if every byte is read anyway. */
@@ -375,6 +405,7 @@ static const struct option_row own_rows[] = {
 	  .kind = ARGUMENT_WORDS,
 	  .words = "contents|source",
 	  FIELD(options.zeros_of_source),
+	  .set = set_zeros,
 	  .help = "what becomes holes: holes of SOURCE and zeros that its data hold (the\n"
 	          "default), or only holes of SOURCE, and its data are not looked at" },
 	{ .name = "limit",
@@ -516,6 +547,19 @@ static const struct option_row own_rows[] = {
 	          "the two differ in few; UUID and sizes are OLD's unless given" },
 	AGAINST_ROWS,
 	PROGRESS_ROW(progress),
+	{ .name = "layout",
+	  .argument = "tree|layers",
+	  .kind = ARGUMENT_WORDS,
+	  .words = "tree|layers",
+	  FIELD(options.layout),
+	  .set = set_layout,
+	  .help = "where contents are placed: with what lies beside them in the tree (the default),\n"
+	          "or with all that is of the same SOURCE or layer, so that images can share the\n"
+	          "blocks of layers (the default with --layer-cache; implies --zeros=source)" },
+	{ .name = "keep-hidden",
+	  FIELD(options.keeps_hidden),
+	  .help = "with --layer-cache: what later layers hide keeps its place in IMAGE, as free blocks,\n"
+	          "so each layer is shared in one piece; what it held can be read there" },
 	{ .name = "reflink",
 	  .argument = "auto|always|never",
 	  .kind = ARGUMENT_WORDS,
@@ -573,7 +617,7 @@ static const struct option_row other_mke2fs_rows[] = {
 
 static const struct command_line command_line = {
 	.usage = usage,
-	.tables = { own_rows, dm_verity_rows, mke2fs_options, other_mke2fs_rows },
+	.tables = { own_rows, layer_cache_rows, dm_verity_rows, mke2fs_options, other_mke2fs_rows },
 	.epilogue = epilogue,
 };
 
@@ -702,6 +746,9 @@ void command_parse(int argument_count, char **arguments, struct command *command
 {
 	int next = command_line_read(&command_line, argument_count, arguments, command);
 
+	layer_cache_options_check(command);
+	if (layer_cache_is_all(command))
+		return;
 	if (!command->sources.count)
 		usage_error("-d SOURCE is missing (mke2fs(8) makes empty filesystems)");
 	set_offset(command);
@@ -718,6 +765,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 		command->progress = PROGRESS_NONE;
 	choose_owners(command);
 	choose_labels(command);
+	choose_layout(command);
 	choose_reflink(command);
 	const uint64_t usual_bytes = memory_available() / 100 * USUAL_MEMORY_PERCENT;
 
@@ -753,6 +801,7 @@ void command_free(struct command *command)
 	free(command->sources.list);
 	free(command->casefolded.list);
 	free(command->extended);
+	free(command->layer_cache.path);
 	exclude_destroy(command->exclude);
 	exclude_destroy(command->verity);
 	owner_map_destroy(&command->owners);

@@ -6,6 +6,13 @@
 #include "mke2fs_options.h"
 #include "populate/build/options.h"
 
+/* The cache of layers, of which options->layer_cache is the path, too, and what is done with it. */
+struct layer_cache_command {
+	char *path; /* owned; NULL: there is none */
+	bool lists, checks;
+	const char *dropped; /* a digest, or "all"; NULL: nothing is dropped */
+};
+
 struct command {
 	struct populate_options options;
 	enum progress_style progress;
@@ -17,6 +24,7 @@ struct command {
 	bool memory_given;
 	bool metadata_limit_given;
 	struct against against;
+	bool zeros_given, layout_given;
 	const char *reflink_given; /* NULL: it is not */
 	bool size_like;            /* of the first source that is an image: */
 	char size_text[24];        /* its size */
@@ -28,6 +36,7 @@ struct command {
 	struct exclude *exclude;     /* owned; NULL: nothing is left out */
 	struct exclude *verity;      /* owned; what fs-verity is to protect; NULL: nothing */
 	struct owner_map owners;
+	struct layer_cache_command layer_cache;
 	struct problem problem; /* of the option that was just read */
 };
 

@@ -50,6 +50,8 @@ static void print_report(const struct command *command, const struct update_repo
 		       units_plural(report->commits));
 	if (report->grown_bytes)
 		printf("larger by %s\n", units_bytes(report->grown_bytes).text);
+	if (*report->root_hash)
+		printf("root hash: %s\n", report->root_hash);
 	if (report->delta.old_path)
 		form_delta_text(&report->delta, "against ", stdout);
 }
@@ -68,6 +70,8 @@ static errcode_t print_json(const struct command *command, const struct update_r
 	             JSON_COUNT("logged_blocks", report->logged_blocks),
 	             JSON_COUNT("direct_blocks", report->direct_blocks), JSON_COUNT("grown_bytes", report->grown_bytes),
 	             JSON_COUNT("warnings", report->warnings.count));
+	if (*report->root_hash)
+		json_string(&json, "root_hash", report->root_hash);
 	if (report->delta.old_path)
 		form_delta_json(&json, &report->delta);
 	json_close_object(&json);

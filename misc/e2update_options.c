@@ -96,6 +96,13 @@ static void set_limit(struct command *command, const struct taken_option *option
 	command->metadata_limit_given |= source_limits_read(option->argument, &command->options.limits);
 }
 
+static void set_tree(struct command *command, const struct taken_option *option)
+{
+	if (strcmp(option->argument, "append") != 0)
+		usage_error("--dm-verity=%s: only what follows the filesystem is made anew (append)", option->argument);
+	command->options.renews_tree = true;
+}
+
 static void set_free(struct command *command, const struct taken_option *option)
 {
 	const char *argument = option->argument;
@@ -206,6 +213,12 @@ static const struct option_row options[] = {
 	  FIELD(options.makes_new_file),
 	  .help = "change a copy, which shares blocks where the host can do that, and rename it; needed\n"
 	          "for a filesystem without a journal" },
+	{ .name = "dm-verity",
+	  .argument = "append",
+	  .kind = ARGUMENT_TEXT,
+	  .words = "append",
+	  .set = set_tree,
+	  .help = "make the hash tree that follows the filesystem anew; in a copy, as --new-file does" },
 	{ .name = "free",
 	  .argument = "SIZE|N%",
 	  .kind = ARGUMENT_TEXT,

@@ -53,6 +53,11 @@ def number_range(text: str) -> range:
     return range(int(first), int(last or first) + 1)
 
 
+def add_layer_cache(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--layer-cache", default="", metavar="DIR",
+                        help="of each host, for the layers and archives of its builds (auto: below ~/.cache)")  # fmt: skip
+
+
 def add_limits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", type=whole_number, default=1, metavar="N", help="of each task's tool (default: 1)")
     parser.add_argument("--timeout", type=seconds, default=3600, metavar="SECONDS",
@@ -78,6 +83,7 @@ def make_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     build = commands.add_parser("build", help="make images with e2populate")
     build.add_argument("list", metavar="LIST", help="NDJSON: source, image, size, options")
+    add_layer_cache(build)
     add_run_options(build)
     score = commands.add_parser("score", help="look at images with e2frag")
     score.add_argument("list", metavar="LIST|GLOB", help="NDJSON: image, options; or a pattern of names")
@@ -93,6 +99,7 @@ def make_parser() -> argparse.ArgumentParser:
     task = commands.add_parser("task", help="run tasks here and print their results: for parallel(1)")
     task.add_argument("kind", choices=KINDS)
     task.add_argument("lines", nargs="+", metavar="LINE", help="of a LIST")
+    add_layer_cache(task)
     add_limits(task)
     table = commands.add_parser("table", help="ask results with SQL: the table is called results")
     table.add_argument("results", metavar="RESULTS")
@@ -103,7 +110,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def run_here(arguments: argparse.Namespace) -> int:
-    settings = make_settings(arguments.threads, arguments.timeout)
+    settings = make_settings(arguments.threads, arguments.timeout, arguments.layer_cache)
     # parallel(1) ends its jobs so; nothing half done is left then.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     status = SUCCESS

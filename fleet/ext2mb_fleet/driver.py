@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from ext2mb_fleet.progress import Progress
+from ext2mb_fleet.progress import Layers, Progress
 from ext2mb_fleet.results import Results
 from ext2mb_fleet.seen import Seen, find_changes
 from ext2mb_fleet.task import CannotRun, Result, Settings, Task
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ext2mb_fleet.cluster import Cluster
 
 
-def make_settings(threads: int, seconds: float) -> Settings:
+def make_settings(threads: int, seconds: float, layer_cache: str = "") -> Settings:
     """What holds for each task, taken from here and not from the node that runs it."""
     config = None
     if name := os.environ.get("MKE2FS_CONFIG"):
@@ -29,7 +29,7 @@ def make_settings(threads: int, seconds: float) -> Settings:
         except OSError as problem:
             # mke2fs itself would go on with other defaults.
             raise CannotRun(f"MKE2FS_CONFIG: {name}: {problem.strerror}") from None
-    return Settings(threads, seconds, os.getcwd(), os.environ.get("SOURCE_DATE_EPOCH"), config)
+    return Settings(threads, seconds, os.getcwd(), os.environ.get("SOURCE_DATE_EPOCH"), config, layer_cache)
 
 
 def lines_of(arguments: argparse.Namespace) -> Callable[[], Iterator[str]]:
@@ -57,7 +57,7 @@ def forget_changed(done: dict[str, Seen], changes: Iterator[tuple[str, str]]) ->
 def run_all(arguments: argparse.Namespace) -> bool:
     """Whether each task of the list has succeeded, in this run or an earlier one."""
     kind, lines = arguments.command, lines_of(arguments)
-    settings = make_settings(arguments.threads, arguments.timeout)
+    settings = make_settings(arguments.threads, arguments.timeout, getattr(arguments, "layer_cache", ""))
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
     def tasks() -> Iterator[Task]:
@@ -77,13 +77,18 @@ def run_all(arguments: argparse.Namespace) -> bool:
         forget_changed(results.done, cluster.find_changes(before) if cluster else find_changes(before, settings))
         counts = count_tasks(tasks(), results.done)
         progress = Progress(counts)
+        layers = Layers()
 
         def report(ended: list[Result]) -> None:
             results.write(b"".join(result.line for result in ended))
             progress.add(len(ended), sum(result.status != 0 for result in ended))
+            if settings.layer_cache:
+                layers.add(ended)
 
         if counts.done < counts.total:
             left = (task for task in tasks() if task.key not in results.done)
             (cluster or connect()).run(left, counts.total - counts.done, report)
         progress.end()
+        if settings.layer_cache:
+            layers.show()
     return not progress.failed

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """One line on a terminal while it goes on, and one in the end."""
+import json
 import sys
 import time
+from collections.abc import Iterable
 
+from ext2mb_fleet.task import Result
 from ext2mb_fleet.tasks import Counts
 
 SECONDS_BETWEEN = 0.2
@@ -39,4 +42,23 @@ class Progress:
         now = self.done - self.before.done
         again = f", {self.before.failed} of them before: --again repeats these" if self.before.failed else ""
         print(f"{self.total} tasks: {self.before.done} done before, {now} now; {self.failed} failed{again}",
+              file=sys.stderr)  # fmt: skip
+
+
+class Layers:
+    """How often tasks found a layer of theirs unpacked already."""
+
+    def __init__(self) -> None:
+        self.cached = self.made = self.cached_bytes = 0
+
+    def add(self, ended: Iterable[Result]) -> None:
+        for result in ended:
+            for source in (json.loads(result.line).get("report") or {}).get("sources", []):
+                self.made += source.get("layer_cache") == "made"
+                if source.get("layer_cache") == "cached":
+                    self.cached += 1
+                    self.cached_bytes += source.get("layer_bytes", 0)
+
+    def show(self) -> None:
+        print(f"layers: {self.made} unpacked, {self.cached} found unpacked, which have {self.cached_bytes} bytes",
               file=sys.stderr)  # fmt: skip

@@ -51,6 +51,7 @@ class Settings(NamedTuple):
     # What mke2fs finds in its environment. A node's own is not asked.
     source_date_epoch: str | None
     mke2fs_config: bytes | None  # the contents of the file that MKE2FS_CONFIG names
+    layer_cache: str = ""  # of each host, for all its builds; empty: none
 
 
 class Result(NamedTuple):

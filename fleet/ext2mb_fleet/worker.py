@@ -83,7 +83,8 @@ def tool_command(task: Task, settings: Settings, folder: str) -> list[str]:
         # Threads are part of what is simulated; the options say how many.
         return ["e2allocsim", task.workload, "--json", "--progress=none", *task.options, "--", image, task.size]
     sources = [word for source in task.sources for word in ("-d", source)]
-    command = ["e2populate", "--report=json", "--progress=none", threads, *task.options, *sources, "--", image]
+    cache = [f"--layer-cache={settings.layer_cache}"] if settings.layer_cache else []
+    command = ["e2populate", "--report=json", "--progress=none", threads, *cache, *task.options, *sources, "--", image]
     return command + [task.size] if task.size else command
 
 

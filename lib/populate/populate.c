@@ -51,7 +51,7 @@ struct attempt {
 	bool reuses_layout;        /* uses the earlier image's layout */
 	unsigned int enlargements; /* how often the chosen size was too small */
 	bool knows_zeros;          /* zeros that an earlier attempt found are holes now */
-	struct zero_runs zeros;    /* the zeros that copying has found */
+	struct copy_findings found;
 };
 
 /* One run of populate(). */
@@ -327,8 +327,7 @@ static errcode_t copy(struct populating *run)
 {
 
 	begin_stage(run, POPULATE_COPY);
-	errcode_t error = copy_files(&run->plan, &run->file, &run->work, reads_contents_last(run), &run->attempt.zeros,
-	                             &run->report->shared_bytes);
+	errcode_t error = copy_files(&run->plan, &run->file, &run->work, reads_contents_last(run), &run->attempt.found);
 	if (error)
 		return error;
 	/* The report needs free counts that include the blocks just given back. */
@@ -375,15 +374,16 @@ static bool next_attempt(struct populating *run, errcode_t *error)
 		*error = 0;
 		return true;
 	}
-	if (*error || attempt->knows_zeros || run->output.is_device || !are_many_zeros(run, attempt->zeros.blocks))
+	if (*error || attempt->knows_zeros || run->output.is_device ||
+	    !are_many_zeros(run, attempt->found.zeros.blocks))
 		return false;
 	uint64_t hole_blocks;
 
-	*error = zero_detection_count(&run->plan, &attempt->zeros, &hole_blocks);
+	*error = zero_detection_count(&run->plan, &attempt->found.zeros, &hole_blocks);
 	if (!*error && !are_many_zeros(run, hole_blocks))
 		return false;
 	if (!*error)
-		*error = zero_detection_apply(&run->plan, &run->scanned, &attempt->zeros);
+		*error = zero_detection_apply(&run->plan, &run->scanned, &attempt->found.zeros);
 	if (*error)
 		*error = problem_set(run->work.problem, *error, NULL, "cannot plan the image");
 	attempt->knows_zeros = attempt->reuses_layout = true;
@@ -398,6 +398,7 @@ static errcode_t seal(struct populating *run)
 	struct sink *sink = &run->file.sink.sink;
 	struct populate_report *report = run->report;
 
+	report->shared_bytes = run->attempt.found.shared_bytes;
 	report->zero_blocks = run->scanned.known_zero_bytes >> run->plan.format.block_bits;
 	begin_stage(run, POPULATE_SEAL);
 	errcode_t error = xattrs_write(&run->plan, sink, &run->work);
@@ -411,6 +412,11 @@ static errcode_t seal(struct populating *run)
 		error = quota_write(&run->plan, &run->filesystem, sink, &run->work, &usage);
 	if (!error)
 		error = workplace_result(&run->work, protect_report(&run->plan, report), "cannot report");
+	if (!error)
+		error = workplace_result(
+			&run->work,
+			block_sharing_warn(&run->plan, &run->file, run->attempt.found.refusal, &report->warnings),
+			"cannot report");
 	quota_usage_free(&usage);
 	report->free_blocks = ext2mb_free_blocks(run->filesystem.mb);
 	report->free_inodes = ext2mb_free_inodes(run->filesystem.mb);
@@ -521,10 +527,11 @@ static void release(struct populating *run)
 {
 
 	release_attempt(run);
+	size_choice_release(&run->attempt.size);
 	dm_verity_release(&run->verity);
 	delta_old_close(&run->old);
 	base_image_close(run->scanned.base);
-	free(run->attempt.zeros.runs);
+	free(run->attempt.found.zeros.runs);
 	tree_destroy(run->scanned.tree);
 	pool_destroy(run->work.readers);
 	pool_destroy(run->work.pool);

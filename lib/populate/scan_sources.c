@@ -11,6 +11,7 @@
 #include "populate/protect_tree.h"
 #include "populate/size/projects_wanted.h"
 #include "source/labels/labels.h"
+#include "source/pack/layer_cache.h"
 #include "source/reading.h"
 #include "source/manifest/metadata.h"
 #include "tree/xattr_table.h"
@@ -235,6 +236,85 @@ static errcode_t ask_for_projects(struct scanned *scanned, const struct workplac
 	return error ? problem_set(work->problem, error, NULL, "cannot plan the image") : 0;
 }
 
+static errcode_t open_layer_cache(const struct populate_options *options, struct layer_cache **cache,
+                                  struct problem *problem)
+{
+	*cache = NULL;
+	if (!options->layer_cache)
+		return 0;
+	errcode_t error = layer_cache_open(options->layer_cache, options->layer_cache_is_usual, cache, problem);
+
+	if (error)
+		return error;
+	layer_cache_limit(*cache, options->layer_cache_bytes);
+	if (options->verify)
+		layer_cache_check_all(*cache);
+	return 0;
+}
+
+/*
+ * What is hidden keeps its place only if there is a pack of it. So that an image does not depend on the host's free
+ * space, a pack that could not be made is an error with --keep-hidden. first: of the cache's warnings.
+ */
+static errcode_t require_packs(const struct tree *tree, const struct populate_report *report, size_t first,
+                               struct problem *problem)
+{
+	for (uint32_t i = 0; first < report->warnings.count && i < tree->origin_count; i++) {
+		const struct tree_origin *origin = &tree->origins[i];
+
+		if (origin->is_host || report->sources[origin->source].cache_use != LAYER_NOT_CACHED)
+			continue;
+		SCOPE_FREE char *cause = problem_text(&report->warnings.list[first]);
+
+		return problem_set_reason(problem, report->warnings.list[first].error, origin->path,
+		                          "--keep-hidden needs it in the cache", "%s", cause ? cause : "");
+	}
+	return 0;
+}
+
+static errcode_t report_layer_cache(const struct workplace *work, const struct tree *tree, struct layer_cache *cache,
+                                    struct populate_report *report)
+{
+	size_t first = report->warnings.count;
+
+	for (uint32_t i = 0; i < report->source_count; i++)
+		report->sources[i].cache_use = layer_cache_use_of(cache, i, &report->sources[i].pack_bytes);
+	errcode_t error = layer_cache_warnings(cache, &report->warnings);
+
+	return error || !work->options->keeps_hidden ? error : require_packs(tree, report, first, work->problem);
+}
+
+/* The cache is open while the sources are read; packs stay open with the tree. */
+static errcode_t read_sources(struct scanned *scanned, const struct workplace *work, struct scan_options *scan_options,
+                              struct populate_report *report)
+{
+	const struct populate_options *options = work->options;
+	const struct source_reading reading = {
+		.sources = options->sources,
+		.source_count = options->source_count,
+		.layering = options->layering,
+		.outputs = {
+			[SCAN_IMAGE] = options->image,
+			[SCAN_HASH_TREE] = options->dm_verity.is_appended ? NULL : options->dm_verity.target,
+			[SCAN_ROOT_HASH] = options->dm_verity.root_hash_path,
+		},
+		.scan = scan_options,
+		.limits = options->limits,
+		.memory_bytes = options->memory_bytes,
+		.threads = options->threads,
+	};
+	errcode_t error = open_layer_cache(options, &scan_options->layers, work->problem);
+
+	if (!error)
+		error = sources_read_unchanged(&reading, work->pool, &scanned->tree, work->problem);
+	if (!error)
+		error = report_sources(scanned, work, report);
+	if (!error && scan_options->layers)
+		error = report_layer_cache(work, scanned->tree, scan_options->layers, report);
+	layer_cache_close(scan_options->layers);
+	return error;
+}
+
 static errcode_t scan_tree(struct scanned *scanned, const struct workplace *work, struct labels *labels,
                            struct populate_report *report)
 {
@@ -252,25 +332,10 @@ static errcode_t scan_tree(struct scanned *scanned, const struct workplace *work
 		.warnings = &report->warnings,
 		.progress = options->progress,
 	};
-	const struct source_reading reading = {
-		.sources = options->sources,
-		.source_count = options->source_count,
-		.layering = options->layering,
-		.outputs = {
-			[SCAN_IMAGE] = options->image,
-			[SCAN_HASH_TREE] = options->dm_verity.is_appended ? NULL : options->dm_verity.target,
-			[SCAN_ROOT_HASH] = options->dm_verity.root_hash_path,
-		},
-		.scan = &scan_options,
-		.limits = options->limits,
-		.memory_bytes = options->memory_bytes,
-		.threads = options->threads,
-	};
 	errcode_t error = ask_for_projects(scanned, work, &scan_options);
+
 	if (!error)
-		error = sources_read_unchanged(&reading, work->pool, &scanned->tree, work->problem);
-	if (!error)
-		error = report_sources(scanned, work, report);
+		error = read_sources(scanned, work, &scan_options, report);
 	if (!error)
 		error = apply_options(scanned, work, labels, report);
 	if (!error)

@@ -11,6 +11,9 @@ source_sources := \
 	lib/source/archive/header_tap.c \
 	lib/source/archive/limited_reader.c \
 	lib/source/archive/zip_names.c \
+	lib/source/disk/qcow2.c \
+	lib/source/disk/raw_image.c \
+	lib/source/disk/sparse_file.c \
 	lib/source/host/data_segments.c \
 	lib/source/host/directory_scan.c \
 	lib/source/host/directory_source.c \
@@ -33,6 +36,7 @@ source_sources := \
 	lib/source/image/image_verity.c \
 	lib/source/image/image_workers.c \
 	lib/source/kind/links_below.c \
+	lib/source/kind/source_digest.c \
 	lib/source/kind/source_kind.c \
 	lib/source/kind/stored_contents.c \
 	lib/source/labels/file_contexts.c \
@@ -48,6 +52,17 @@ source_sources := \
 	lib/source/owners/account_names.c \
 	lib/source/owners/owner_apply.c \
 	lib/source/owners/owner_map.c \
+	lib/source/pack/cache_files.c \
+	lib/source/pack/cache_upkeep.c \
+	lib/source/pack/layer_cache.c \
+	lib/source/pack/layer_scan.c \
+	lib/source/pack/pack_index_make.c \
+	lib/source/pack/pack_index_read.c \
+	lib/source/pack/pack_lists.c \
+	lib/source/pack/pack_options.c \
+	lib/source/pack/pack_places.c \
+	lib/source/pack/pack_read.c \
+	lib/source/pack/pack_write.c \
 	lib/source/reading.c \
 	lib/source/sources.c \
 	lib/source/unpack/decoder.c \

@@ -6,6 +6,8 @@
 
 #include "source/archive/archive_kind.h"
 #include "source/image/image_recognition.h"
+#include "source/kind/source_digest.h"
+#include "source/pack/layer_cache.h"
 #include "support/vector.h"
 #include "tree/contents.h"
 
@@ -13,12 +15,6 @@
 static const struct source_kind *const kinds[] = {
 	&directory_source, &manifest_source, &image_source, &archive_source, &oci_image_source,
 };
-
-/*
- * This is more layers than docker and containerd allow in an image. A layer that is not packed stays open until its
- * contents are copied.
- */
-#define MOST_OPEN_LAYERS 128
 
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
@@ -81,7 +77,10 @@ errcode_t source_scan(struct source *source, const struct scan_options *options,
                       struct problem *problem)
 {
 	struct tree *tree = calloc(1, sizeof(*tree));
-	errcode_t error = tree ? source->kind->scan(source, options, pool, tree, problem) : ENOMEM;
+	errcode_t error = *source->digest && !source->is_checked ? source_digest_check(source, problem) : 0;
+
+	if (!error)
+		error = tree ? source->kind->scan(source, options, pool, tree, problem) : ENOMEM;
 
 	*ret = NULL;
 	if (error) {
@@ -130,12 +129,24 @@ static errcode_t list_layers(struct stack *stack, const char *const *sources, ui
 		errcode_t error;
 
 		stack->whiteouts = source.kind->list_layers ? WHITEOUTS_OCI : whiteouts;
-		error = source.kind->list_layers ? source.kind->list_layers(&source, pool, add_layer, stack, problem) :
-		                                   add_layer(stack, &source);
+		error = source.kind->list_layers ?
+		                source.kind->list_layers(&source, stack->options, pool, add_layer, stack, problem) :
+		                add_layer(stack, &source);
 		if (error)
 			return problem_set(problem, error, sources[i], "cannot read");
 	}
 	return 0;
+}
+
+/* A pack stays open until its contents are copied, so not all layers can have one. */
+static errcode_t scan_layer(struct source *source, size_t number, const struct scan_options *options, struct pool *pool,
+                            struct tree **ret, struct problem *problem)
+{
+	struct layer_cache *cache = options->layers;
+
+	return cache && number < SOURCE_MOST_OPEN_LAYERS && layer_cache_takes(source) ?
+	               layer_cache_scan(cache, source, (uint32_t)number, options, pool, ret, problem) :
+	               source_scan(source, options, pool, ret, problem);
 }
 
 static errcode_t read_layer(struct stack *stack, size_t number, struct pool *pool, struct problem *problem)
@@ -148,7 +159,7 @@ static errcode_t read_layer(struct stack *stack, size_t number, struct pool *poo
 	/* Several archives are enough work for all processors. */
 	if (stack->side_by_side > 1 && options.unpack_threads)
 		options.unpack_threads = 1;
-	errcode_t error = source_scan(&stack->sources[number], &options, pool, &layer->tree, problem);
+	errcode_t error = scan_layer(&stack->sources[number], number, &options, pool, &layer->tree, problem);
 
 	if (error)
 		return problem_set(problem, error, stack->sources[number].path, "cannot read");
@@ -157,7 +168,7 @@ static errcode_t read_layer(struct stack *stack, size_t number, struct pool *poo
 
 		origin->source = (uint32_t)number;
 		/* Standard input has no path by which it could be opened again. */
-		if (number >= MOST_OPEN_LAYERS && origin->contents->open_late &&
+		if (number >= SOURCE_MOST_OPEN_LAYERS && origin->contents->open_late &&
 		    strcmp(stack->sources[number].path, "-") != 0)
 			origin->contents->open_late(origin);
 	}
@@ -288,6 +299,8 @@ errcode_t sources_scan(const char *const *sources, uint32_t count, const struct 
 		show_total(&stack);
 	if (!error)
 		error = read_layers(&stack, pool, problem);
+	if (!error && options->layers)
+		layer_cache_trim(options->layers);
 	if (!error)
 		error = merge(&stack, layering->keeping, pool, ret, problem);
 	for (size_t i = 0; i < stack.count + stack.has_base_layer; i++) {

@@ -26,6 +26,9 @@ struct content_range {
 	uint64_t place_bytes; /* the offset of these bytes in that file */
 };
 
+/* Contents that fill blocks are aligned to this. */
+#define CONTENTS_BLOCK_BYTES 4096u
+
 /* The operations of an origin. Each comment says what NULL means. */
 struct contents {
 	/* Creates a reader's state for one origin, when the reader opens its first file of that origin. ENOMEM. */
@@ -77,6 +80,11 @@ struct contents {
 	void (*close)(void *data);
 
 	bool begins_in_blocks; /* each file's first byte is at the start of a block of the host's filesystem */
+	/*
+	 * What follows a file's last byte in its last 4 KiB there is zeros and belongs to no other file, and a file
+	 * begins at a multiple of 4 KiB. So a block at a file's end may be shared whole.
+	 */
+	bool fills_blocks;
 };
 
 /* Used by one thread. It opens files as they were scanned: it follows no symlinks and leaves atime unchanged. */

@@ -30,6 +30,24 @@ errcode_t source_counts_unpacked(struct source_counts *counts, uint64_t bytes)
 	return counts ? count(&counts->unpacked_bytes, bytes, counts->limits.unpacked_bytes) : 0;
 }
 
+errcode_t source_counts_add(struct source_counts *counts, uint64_t names, uint64_t metadata_bytes,
+                            uint64_t unpacked_bytes)
+{
+	errcode_t error = counts ? count(&counts->names, names, counts->limits.names) : 0;
+
+	if (!error)
+		error = source_counts_metadata(counts, metadata_bytes);
+	return error ? error : source_counts_unpacked(counts, unpacked_bytes);
+}
+
+void source_counts_path(struct source_counts *counts, uint64_t bytes)
+{
+	uint_fast64_t longest = counts ? atomic_load_explicit(&counts->path_bytes, memory_order_relaxed) : bytes;
+
+	while (longest < bytes && !atomic_compare_exchange_weak(&counts->path_bytes, &longest, bytes))
+		;
+}
+
 static bool is_over(const atomic_uint_fast64_t *counted, uint64_t most)
 {
 	return most && atomic_load_explicit(counted, memory_order_relaxed) > most;

@@ -31,6 +31,7 @@ struct source_limits {
 struct source_counts {
 	struct source_limits limits;
 	atomic_uint_fast64_t names, metadata_bytes, unpacked_bytes;
+	atomic_uint_fast64_t path_bytes; /* the longest path that has been met */
 };
 
 /*
@@ -40,6 +41,13 @@ struct source_counts {
 MUST_CHECK errcode_t source_counts_name(struct source_counts *counts, uint64_t metadata_bytes);
 MUST_CHECK errcode_t source_counts_metadata(struct source_counts *counts, uint64_t bytes);
 MUST_CHECK errcode_t source_counts_unpacked(struct source_counts *counts, uint64_t bytes);
+
+/* Adds what was counted when a source was read earlier; its paths are not looked at. EDQUOT, as above. */
+MUST_CHECK errcode_t source_counts_add(struct source_counts *counts, uint64_t names, uint64_t metadata_bytes,
+                                       uint64_t unpacked_bytes);
+
+/* Notes the length of a path, so that the longest one is known. counts may be NULL. */
+void source_counts_path(struct source_counts *counts, uint64_t bytes);
 
 /*
  * Describes the exceeded limit to the user; returns EDQUOT. It names no source: sources are read in parallel, and

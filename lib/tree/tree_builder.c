@@ -246,8 +246,10 @@ void tree_builder_expect(const struct tree_builder *builder, const char *path)
 static errcode_t check_path(struct tree_builder *builder, const char *path)
 {
 	uint64_t most = builder->counts ? builder->counts->limits.path_bytes : 0;
+	uint64_t bytes = builder->counts ? strlen(path) : 0;
 
-	if (!most || strnlen(path, most + 1) <= most)
+	source_counts_path(builder->counts, bytes);
+	if (!most || bytes <= most)
 		return 0;
 	snprintf(builder->path_reason, sizeof(builder->path_reason),
 	         "its path has more than %" PRIu64 " bytes (--limit=path=N allows more)", most);

@@ -28,7 +28,7 @@ struct xattr_table {
 	struct shard shards[SHARDS];
 };
 
-static uint32_t hash_list(const struct tree_xattr *list, uint32_t count)
+uint32_t xattr_list_hash(const struct tree_xattr *list, uint32_t count)
 {
 	uint32_t hash = ~0u;
 
@@ -189,7 +189,7 @@ errcode_t xattr_table_intern(struct xattr_table *table, const struct tree_xattr 
 		*number = last->number;
 		return 0;
 	}
-	struct tree_xattr_set set = { count, hash_list(list, count), list };
+	struct tree_xattr_set set = { count, xattr_list_hash(list, count), list };
 	uint32_t shard_number = set.hash % SHARDS;
 	struct shard *shard = &table->shards[shard_number];
 

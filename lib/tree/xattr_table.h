@@ -36,6 +36,9 @@ MUST_CHECK errcode_t xattr_table_intern(struct xattr_table *table, const struct 
  */
 MUST_CHECK errcode_t xattr_table_finish(struct xattr_table *table, struct tree *tree);
 
+/* tree_xattr_set.hash of such a list. */
+uint32_t xattr_list_hash(const struct tree_xattr *list, uint32_t count);
+
 /* A copy of a list with all that it points to; NULL: no memory. */
 struct tree_xattr *xattr_list_copy(struct arena *memory, const struct tree_xattr *list, size_t count);
 

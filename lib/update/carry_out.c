@@ -71,9 +71,12 @@ static errcode_t change(const struct carrying *carrying, const char *path)
 	errcode_t close_error = update_filesystem_close(&filesystem, error);
 
 	error = error ? error : close_error;
-	if (error)
-		return problem_set(carrying->problem, error, options->image, "cannot update");
-	return against_compare(options, path, carrying->pool, carrying->old, &carrying->report->delta,
+	return error ? problem_set(carrying->problem, error, options->image, "cannot update") : 0;
+}
+
+static errcode_t compare(const struct carrying *carrying, const char *path)
+{
+	return against_compare(&carrying->options, path, carrying->pool, carrying->old, &carrying->report->delta,
 	                       carrying->problem);
 }
 
@@ -86,7 +89,8 @@ static errcode_t change_in_place(const struct carrying *carrying)
 	if (error)
 		return error;
 	target_unlock(carrying->target);
-	return change(carrying, carrying->options.image);
+	error = change(carrying, carrying->options.image);
+	return error ? error : compare(carrying, carrying->options.image);
 }
 
 /* --- Growing ------------------------------------------------------------------------------------------------------ */
@@ -198,10 +202,18 @@ static errcode_t change_copy(struct carrying *carrying, struct update_lack lack)
 	carrying->options.is_atomic = false;
 	errcode_t error = working_copy_make(&carrying->options, &copy, carrying->problem);
 
+	if (!error && carrying->target->tree.is_there)
+		error = appended_tree_cut(&carrying->target->volume, copy.output.descriptor);
 	if (!error && is_lacking(lack))
 		error = grow(carrying, &copy);
 	if (!error)
 		error = change(carrying, copy.path);
+	if (!error)
+		error = appended_tree_write(&carrying->options, &carrying->target->tree, copy.path,
+		                            copy.output.descriptor, carrying->pool, carrying->report,
+		                            carrying->problem);
+	if (!error)
+		error = compare(carrying, copy.path);
 	if (!error)
 		error = target_check(&carrying->options, carrying->target, carrying->problem);
 	/* Nothing else may have it open when it is replaced. */
@@ -232,11 +244,12 @@ static errcode_t choose_place(struct carrying *carrying)
 	if (error)
 		return error;
 	/* In a copy space that is freed can be used again, whatever the user wants to be atomic. */
-	bool has_copy = carrying->options.makes_new_file || !target->has_journal || is_lacking(lack);
+	bool has_copy =
+		carrying->options.makes_new_file || target->tree.is_there || !target->has_journal || is_lacking(lack);
 
-	if (target->is_device && carrying->options.makes_new_file)
+	if (target->is_device && (carrying->options.makes_new_file || target->tree.is_there))
 		return problem_set_reason(carrying->problem, EINVAL, carrying->options.image, "cannot update",
-		                          "a device cannot be replaced by a copy of it (--new-file)");
+		                          "a device cannot be replaced by a copy of it (--new-file, --dm-verity)");
 	if (!has_copy)
 		return change_in_place(carrying);
 	if (target->is_device && is_lacking(lack))

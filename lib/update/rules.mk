@@ -34,6 +34,7 @@ update_sources := \
 	lib/update/directory/editor_split.c \
 	lib/update/holes.c \
 	lib/update/target/against.c \
+	lib/update/target/appended_tree.c \
 	lib/update/target/examine.c \
 	lib/update/target/filesystem.c \
 	lib/update/target/free_extents.c \

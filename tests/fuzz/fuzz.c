@@ -151,6 +151,12 @@ static void read_contents(const struct tree *tree)
 	content_reader_destroy(reader);
 }
 
+void fuzz_check_tree(const struct tree *tree)
+{
+	check_nodes(tree);
+	read_contents(tree);
+}
+
 struct tree *fuzz_scan(const char *name)
 {
 	return fuzz_scan_layers(&name, 1, WHITEOUTS_OCI);
@@ -175,7 +181,6 @@ struct tree *fuzz_scan_layers(const char *const *names, uint32_t count, enum whi
 	fuzz_check_problem(error, &problem);
 	if (error)
 		return NULL;
-	check_nodes(tree);
-	read_contents(tree);
+	fuzz_check_tree(tree);
 	return tree;
 }

@@ -51,6 +51,9 @@ struct fuzz_part {
 
 struct fuzz_part fuzz_next_part(struct fuzz_part *rest);
 
+/* Checks a tree's names, and reads its contents. */
+void fuzz_check_tree(const struct tree *tree);
+
 /* The tree of a source, whose names are checked and whose contents are read; NULL: it was refused. */
 struct tree *fuzz_scan(const char *name);
 

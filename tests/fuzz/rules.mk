@@ -4,10 +4,12 @@ fuzz_harnesses := \
 	acl \
 	archive \
 	blocks \
+	disk \
 	image \
 	journal \
 	layers \
 	mtree \
+	pack \
 	profile \
 	report \
 	trace \

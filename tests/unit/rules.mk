@@ -15,6 +15,7 @@ unit_tests := \
 	clocks \
 	configuration \
 	content_reader \
+	content_runs \
 	crc32c \
 	details \
 	directory \
@@ -83,6 +84,7 @@ unit_tests := \
 	one_allocator \
 	order_set \
 	overview_document \
+	pack \
 	orphan_block \
 	orphan_damage \
 	orphan_file \

@@ -53,7 +53,7 @@ START_TEST(the_shortest_hole_that_holds_it)
 	ck_assert_uint_eq(extent.start, start + 10);
 	ck_assert_ok(free_extents_take(&list, start, 1, &extent));
 	ck_assert_uint_eq(extent.start, start + 16);
-	/* What others have taken a part of. */
+	/* Others have taken a part of this one. */
 	take(image.worker, start + 28, 1);
 	ck_assert_ok(free_extents_take(&list, start, 3, &extent));
 	ck_assert_uint_ne(extent.start, start + 27);

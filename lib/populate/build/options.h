@@ -21,6 +21,12 @@ enum reflink {
 	REFLINK_NEVER,
 };
 
+/* The place of contents of regular files. */
+enum populate_layout {
+	LAYOUT_TREE,   /* with what lies beside them in the tree */
+	LAYOUT_LAYERS, /* with all that is of the same merged source (populate/plan/layer_placement.h) */
+};
+
 /* The most readers there are, unless the user gives a number. Each takes half a MiB once it has work. */
 #define POPULATE_MOST_READERS 64
 
@@ -67,9 +73,12 @@ struct populate_options {
 	bool inodes_fixed;             /* -N among mke2fs: exactly so many */
 	bool block_size_given;         /* -b among mke2fs */
 	bool usage_given;              /* -T among mke2fs */
-	bool own_defaults;       /* blocks of 4 KiB, and no holes that are not worth an extent; false: as mke2fs(8) */
-	const char *stable_from; /* an earlier image whose layout is to be kept; NULL: none */
-	const char *against;     /* an older image, of which the report says what differs; NULL: none */
+	bool own_defaults;         /* blocks of 4 KiB, and no holes that are not worth an extent; false: as mke2fs(8) */
+	const char *layer_cache;   /* a folder of unpacked layers (source/pack/layer_cache.h); NULL: none */
+	bool layer_cache_is_usual; /* it is the usual one: folders above it are made, too */
+	uint64_t layer_cache_bytes; /* which that may take on the disk; 0: no limit */
+	const char *stable_from;    /* an earlier image whose layout is to be kept; NULL: none */
+	const char *against;        /* an older image, of which the report says what differs; NULL: none */
 	uint64_t against_chunk_bytes;
 	uint64_t free_bytes;       /* to be left free at least for any user, as statfs(2) counts; or: */
 	unsigned int free_percent; /* of the filesystem's blocks, below 100 */
@@ -91,9 +100,12 @@ struct populate_options {
 	bool without_flags;            /* likewise file flags; those that metadata gives stay */
 	bool all_times;                /* atime, ctime and crtime are the source's, where it has them; false: mtime's */
 	bool zeros_of_source;          /* holes are those of the source, and no data are looked at for more zeros */
-	enum reflink reflink;          /* other than REFLINK_NEVER only with zeros_of_source */
-	struct owner_map *owners;      /* NULL: owners stay the source's; names in it are resolved */
-	const char *metadata;          /* a manifest for source/manifest/metadata.h; NULL: none */
+	enum populate_layout layout;
+	bool keeps_hidden; /* with LAYOUT_LAYERS: free blocks in the places of what upper layers hide, so that a layer
+	                      stays in one piece (populate/plan/hidden_gaps.h) */
+	enum reflink reflink;     /* other than REFLINK_NEVER only with zeros_of_source */
+	struct owner_map *owners; /* NULL: owners stay the source's; names in it are resolved */
+	const char *metadata;     /* a manifest for source/manifest/metadata.h; NULL: none */
 	struct dm_verity_options dm_verity;
 	struct verity_rules verity;
 	struct label_options labels; /* SELinux's */

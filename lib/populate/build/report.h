@@ -9,6 +9,7 @@
 #include "ondisk/dm_verity.h"
 #include "ondisk/verity.h"
 #include "image/delta.h"
+#include "source/pack/layer_cache.h"
 #include "support/problem.h"
 
 /* In their order; each is also a stage of the progress that is shown. */
@@ -27,6 +28,8 @@ struct populate_source {
 	char *path;
 	uint64_t names;
 	uint64_t data_bytes; /* holes left out; of a file with several names once */
+	enum layer_use cache_use;
+	uint64_t pack_bytes; /* which its pack takes on the disk; 0: it has none */
 };
 
 /* The hash tree for dm-verity. Texts are hexadecimal digits. */

@@ -44,6 +44,7 @@ errcode_t acl_add_name(struct acl *acl, uint16_t tag, unsigned int permissions, 
 		return acl_add(acl, tag, permissions, (uint32_t)number);
 	if (acl->is_foreign)
 		return refuse(acl, "its ACL names a user or a group without a number");
+	acl->has_asked_host = true;
 	if (tag == ACL_USER && !getpwnam_r(name, &user, buffer, sizeof(buffer), &found_user) && found_user)
 		return acl_add(acl, tag, permissions, found_user->pw_uid);
 	if (tag == ACL_GROUP && !getgrnam_r(name, &group, buffer, sizeof(buffer), &found_group) && found_group)

@@ -15,9 +15,10 @@
 struct acl {
 	struct posix_acl_xattr_entry *list; /* of this host's byte order */
 	size_t count, capacity;
-	bool is_default; /* acl_parse: entries may begin with "default:" */
-	bool is_foreign; /* its users and groups are not those of this host */
-	const char *why; /* what is wrong with it, after EINVAL */
+	bool is_default;     /* acl_parse: entries may begin with "default:" */
+	bool is_foreign;     /* its users and groups are not those of this host */
+	bool has_asked_host; /* a name was looked up on this host */
+	const char *why;     /* what is wrong with it, after EINVAL */
 };
 
 /* tag is ACL_USER_OBJ and so on; id counts for ACL_USER and ACL_GROUP. ENOMEM. */

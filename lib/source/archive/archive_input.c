@@ -107,6 +107,20 @@ static la_ssize_t unpack_some(struct archive *archive, struct archive_input *inp
 	return ARCHIVE_FATAL;
 }
 
+static bool is_hashed(const struct archive_input *input)
+{
+	const struct archive_facts *facts = input->options ? input->options->facts : NULL;
+
+	return facts && facts->hashes_unpacked && input->filters;
+}
+
+/* The bytes come in order, each once: libarchive can go back only in a file that is not packed. */
+static void hash_unpacked(const struct archive_input *input, const void *bytes, size_t count)
+{
+	if (is_hashed(input))
+		sha256_update(&input->options->facts->unpacked, count, bytes);
+}
+
 /* Returns bytes from which members are read: those of the file, or those that it unpacks to. */
 static la_ssize_t read_members(struct archive *archive, void *context, const void **bytes)
 {
@@ -124,6 +138,7 @@ static la_ssize_t read_members(struct archive *archive, void *context, const voi
 	                                     read_some(archive, context, bytes);
 
 	if (count > 0) {
+		hash_unpacked(input, *bytes, (size_t)count);
 		header_tap_give(&input->tap, *bytes, (size_t)count,
 		                input->stream || input->unpacker ? input->unpacked_at :
 		                                                   input->buffer_at - input->start);
@@ -379,6 +394,10 @@ static errcode_t begin_archive(struct archive_input *input)
 		rewind_input(input);
 	if (error)
 		return error;
+	if (input->options && input->options->facts) {
+		input->options->facts->is_packed = input->filters;
+		sha256_init(&input->options->facts->unpacked);
+	}
 	input->archive = archive_read_new();
 	if (!input->archive || archive_kind_support_formats(input->kind, input->archive) ||
 	    archive_read_set_callback_data(input->archive, input) != ARCHIVE_OK)
@@ -474,11 +493,26 @@ struct unpacked_store *archive_input_release_store(struct archive_input *input)
 	return input->store;
 }
 
+/* Like unpack_stream_drain(), but the bytes are hashed. */
+static errcode_t hash_rest(struct archive_input *input)
+{
+	const uint8_t *bytes;
+	size_t count;
+	errcode_t error;
+
+	do {
+		error = unpack_stream_next(input->stream, &bytes, &count, &input->problem);
+		if (!error)
+			hash_unpacked(input, bytes, count);
+	} while (!error && count);
+	return error;
+}
+
 errcode_t archive_input_finish(struct archive_input *input)
 {
-	if (!input->stream || input->unpacker || !input->filters)
+	if (!input->stream || !input->filters || (input->unpacker && !is_hashed(input)))
 		return 0;
-	errcode_t error = unpack_stream_drain(input->stream);
+	errcode_t error = is_hashed(input) ? hash_rest(input) : unpack_stream_drain(input->stream);
 
 	note_failure(input, error);
 	if (error == EBADMSG)

@@ -267,6 +267,8 @@ static errcode_t add_acl(struct archive_scan *scan, bool is_default, uint32_t *c
 		give_to_mode(&acl, &node->mode);
 	if (!error)
 		error = acl_encode(&acl, &scan->member_memory, &value, &bytes);
+	if (acl.has_asked_host && scan->options->facts)
+		scan->options->facts->asked_host = true;
 	if (value)
 		error = add_xattr(scan, count, is_default ? DEFAULT_NAME : ACCESS_NAME, value, bytes);
 	free(acl.list);

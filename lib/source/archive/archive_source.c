@@ -98,8 +98,11 @@ static errcode_t add_member(struct archive_scan *scan, struct tree_builder *buil
 	if (error)
 		return error;
 	error = tree_builder_add(builder, path, &node);
-	if (error == ENOTDIR && is_needless_whiteout(scan, path))
+	if (error == ENOTDIR && is_needless_whiteout(scan, path)) {
+		if (scan->options->facts)
+			scan->options->facts->left_out_whiteouts = true;
 		return 0;
+	}
 	return error ? archive_scan_problem(scan, error, "cannot add", tree_builder_reason(builder)) : 0;
 }
 

@@ -37,5 +37,7 @@ errcode_t links_below_add(struct links_below *links, struct tree *tree, const ch
 
 struct link_below *links_below_find(const struct links_below *links, const struct tree_node *node)
 {
-	return links->origin && node->origin == links->origin ? &links->list[node->contents] : NULL;
+	/* A directory that nothing describes has the origin of the file that needed it. */
+	return links->origin && node->origin == links->origin && S_ISREG(node->mode) ? &links->list[node->contents] :
+	                                                                               NULL;
 }

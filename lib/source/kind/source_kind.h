@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <nettle/sha2.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -21,6 +22,7 @@
 #include "support/run/progress.h"
 
 struct archive_kind;
+struct layer_cache;
 struct links_below;
 struct unpacked_budget;
 struct window_budget;
@@ -35,6 +37,15 @@ enum scan_output {
 
 /* As messages call them: "image". */
 extern const char *const scan_output_names[SCAN_OUTPUTS];
+
+/* What is learnt of an archive while it is read. Zero-initialise. */
+struct archive_facts {
+	bool hashes_unpacked;       /* set by the caller: that is wanted: */
+	struct sha256_ctx unpacked; /* of all bytes to which it unpacks, if it is packed */
+	bool is_packed;
+	bool left_out_whiteouts; /* has_oci_whiteouts made a difference */
+	bool asked_host;         /* an ACL has names that were looked up among the accounts of this host */
+};
 
 struct scan_options {
 	const struct stat *outputs[SCAN_OUTPUTS]; /* of files and devices; NULL: it is not there yet, or not wanted */
@@ -58,6 +69,8 @@ struct scan_options {
 	struct window_budget *windows;    /* of zstd; NULL: each archive has as many as it wants */
 	struct source_counts *counts;     /* of archives and manifests; NULL: nobody counts */
 	unsigned int unpack_threads;      /* beside the caller's, for each archive; 0: none */
+	struct archive_facts *facts;      /* to be learnt of an archive; NULL: nobody asks */
+	struct layer_cache *layers;       /* archives and layers that are unpacked already; NULL: there are none */
 	struct progress *progress;        /* may be NULL */
 };
 
@@ -73,6 +86,8 @@ static inline enum scan_output scan_output_of(const struct scan_options *options
 	return SCAN_OUTPUTS;
 }
 
+#define SOURCE_DIGEST_DIGITS (2u * SHA256_DIGEST_SIZE)
+
 /* A source before it is read, or a layer of one. */
 struct source {
 	const struct source_kind *kind;
@@ -81,7 +96,17 @@ struct source {
 	const struct archive_kind *archive; /* of which kind, where it is an archive */
 	bool is_checked;                    /* its contents have been; it is opened anew, and must be what it was: */
 	struct file_version version;
+	/* A layer of which this is known; empty: not. The file has not been compared with it unless is_checked. */
+	char digest[SOURCE_DIGEST_DIGITS + 1];  /* the sha256 of its file */
+	uint64_t bytes;                         /* how many that has */
+	char diff_id[SOURCE_DIGEST_DIGITS + 1]; /* of what that unpacks to */
 };
+
+/*
+ * This is more layers than docker and containerd allow in an image. A layer that is not packed stays open until its
+ * contents are copied; so does a pack, and layers beyond this number have none.
+ */
+#define SOURCE_MOST_OPEN_LAYERS 128
 
 /* Takes a layer, whose path is borrowed. */
 typedef errcode_t (*source_layer_taker)(void *context, const struct source *layer);
@@ -104,9 +129,12 @@ struct source_kind {
 	bool is_host; /* its files are the host's, which is asked for some things only where they are wanted */
 	bool scans_in_parallel; /* scan() shares its work out; several sources of other kinds are read side by side */
 
-	/* An image's, instead of scan(): gives its layers, which have OCI's whiteouts, to take(), lowest first. */
-	errcode_t (*list_layers)(const struct source *image, struct pool *pool, source_layer_taker take, void *context,
-	                         struct problem *problem);
+	/*
+	 * An image's, instead of scan(): gives its layers, which have OCI's whiteouts, to take(), lowest first. With
+	 * options->layers they are not checked yet, but their digests are known.
+	 */
+	errcode_t (*list_layers)(const struct source *image, const struct scan_options *options, struct pool *pool,
+	                         source_layer_taker take, void *context, struct problem *problem);
 };
 
 extern const struct source_kind directory_source, manifest_source, archive_source, image_source, oci_image_source;

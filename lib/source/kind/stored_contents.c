@@ -272,7 +272,21 @@ static const struct contents stored_contents = {
 	.close = close_origin,
 };
 
-errcode_t stored_contents_add(struct tree *tree, const char *path, int descriptor, uint32_t *number)
+/* In a file of whole blocks, which stays open: it would have to be found anew under a lock of its own. */
+static const struct contents block_contents = {
+	.create = create,
+	.destroy = destroy,
+	.open = open_file,
+	.read_at = read_at,
+	.map = map,
+	.path = path_of,
+	.close = close_origin,
+	.begins_in_blocks = true,
+	.fills_blocks = true,
+};
+
+static errcode_t add_origin(struct tree *tree, const struct contents *contents, const char *path, int descriptor,
+                            uint32_t *number)
 {
 	SCOPE_CLOSE int owned = descriptor;
 	struct stat status = { 0 };
@@ -285,7 +299,17 @@ errcode_t stored_contents_add(struct tree *tree, const char *path, int descripto
 		return ENOMEM;
 	*origin = (struct stored_origin){ .descriptor = descriptor, .version = file_version_of(&status) };
 	owned = -1;
-	return tree_add_origin(tree, &stored_contents, origin, path, number);
+	return tree_add_origin(tree, contents, origin, path, number);
+}
+
+errcode_t stored_contents_add(struct tree *tree, const char *path, int descriptor, uint32_t *number)
+{
+	return add_origin(tree, &stored_contents, path, descriptor, number);
+}
+
+errcode_t stored_contents_add_blocks(struct tree *tree, const char *path, int descriptor, uint32_t *number)
+{
+	return add_origin(tree, &block_contents, path, descriptor, number);
 }
 
 errcode_t stored_contents_add_pieces(struct stored_origin *origin, const struct tree_data_map *map,

@@ -28,6 +28,12 @@ struct stored_origin {
  */
 MUST_CHECK errcode_t stored_contents_add(struct tree *tree, const char *path, int descriptor, uint32_t *origin);
 
+/*
+ * The same for a file in which all contents begin at multiples of 4 KiB, with zeros from each file's end to the next
+ * multiple, and which never changes (source/pack/).
+ */
+MUST_CHECK errcode_t stored_contents_add_blocks(struct tree *tree, const char *path, int descriptor, uint32_t *origin);
+
 /* Such an origin's data. */
 struct stored_origin *stored_contents_of(const struct tree *tree, uint32_t origin);
 

@@ -17,7 +17,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <json-c/json.h>
-#include <nettle/base16.h>
 #include <nettle/sha2.h>
 #include <search.h>
 #include <string.h>
@@ -26,14 +25,14 @@
 #include <unistd.h>
 
 #include "source/archive/archive_kind.h"
+#include "source/kind/source_digest.h"
 #include "support/io/whole_io.h"
-#include "support/run/interrupt.h"
 #include "support/text/json_document.h"
 
 /* A larger document is refused, since it is read into memory as a whole; registries refuse it, too. */
 #define DOCUMENT_BYTES (4u << 20)
-#define DIGEST_DIGITS BASE16_ENCODE_LENGTH(SHA256_DIGEST_SIZE)
-#define BUFFER_BYTES ((size_t)256 << 10)
+
+#define DIGEST_PREFIX "sha256:"
 
 /* An image has so many indexes within indexes at most; one is usual. */
 #define MOST_INDEXES 8
@@ -51,16 +50,19 @@ struct oci_blob {
 	const char *media_type;
 	const char *digest; /* 64 digits */
 	uint64_t size_bytes;
-	char *path;                  /* owned */
-	struct oci_blob *first;      /* for a layer: the first layer that is the same file; only that one is read */
-	struct file_version version; /* for a layer, once it has been checked */
+	char *path;             /* owned */
+	struct oci_blob *first; /* for a layer: the first layer that is the same file; only that one is read */
+	bool is_checked;        /* for a layer; then it was this version: */
+	struct file_version version;
+	const char *diff_id; /* for a layer: the digest of what it unpacks to, 64 digits; "": unknown */
 };
 
 struct oci_image {
 	char *directory;
 	json_object *manifest;
 	char *manifest_path;
-	struct oci_blob *layers; /* their texts are borrowed from the manifest */
+	json_object *configuration; /* NULL: it was not read */
+	struct oci_blob *layers;    /* their texts are borrowed from the manifest and the configuration */
 	uint32_t layer_count;
 	void *known; /* layers by digest, for tsearch(3) */
 };
@@ -93,22 +95,20 @@ static const char *text_of(const json_object *object, const char *key)
 static errcode_t describe(const char *directory, const char *document, const json_object *descriptor,
                           struct oci_blob *blob, struct problem *problem)
 {
-	static const char algorithm[] = "sha256:";
 	const char *media_type = text_of(descriptor, "mediaType");
 	const char *digest = text_of(descriptor, "digest");
 	const json_object *size = json_object_object_get(descriptor, "size");
 
-	*blob = (struct oci_blob){ 0 };
+	*blob = (struct oci_blob){ .diff_id = "" };
 	if (!*media_type || !*digest || !json_object_is_type(size, json_type_int) || json_object_get_int64(size) < 0)
 		return problem_set_reason(problem, EINVAL, document, "cannot use",
 		                          "a descriptor needs mediaType, digest and size");
-	if (strncmp(digest, algorithm, strlen(algorithm)) ||
-	    strspn(digest + strlen(algorithm), "0123456789abcdef") != DIGEST_DIGITS ||
-	    digest[strlen(algorithm) + DIGEST_DIGITS])
+	if (strncmp(digest, DIGEST_PREFIX, strlen(DIGEST_PREFIX)) ||
+	    !source_digest_is_valid(digest + strlen(DIGEST_PREFIX)))
 		return problem_set_reason(problem, EINVAL, document, "cannot use",
 		                          "the digest \"%.160s\" is not \"sha256:\" and 64 hexadecimal digits", digest);
 	blob->media_type = media_type;
-	blob->digest = digest + strlen(algorithm);
+	blob->digest = digest + strlen(DIGEST_PREFIX);
 	blob->size_bytes = (uint64_t)json_object_get_int64(size);
 	if (asprintf(&blob->path, "%s/blobs/sha256/%s", directory, blob->digest) < 0) {
 		blob->path = NULL;
@@ -119,11 +119,9 @@ static errcode_t describe(const char *directory, const char *document, const jso
 
 static errcode_t check_digest(const struct oci_blob *blob, struct sha256_ctx *hash, struct problem *problem)
 {
-	uint8_t bytes[SHA256_DIGEST_SIZE];
-	char digits[DIGEST_DIGITS + 1] = "";
+	char digits[SOURCE_DIGEST_DIGITS + 1];
 
-	sha256_digest(hash, sizeof(bytes), bytes);
-	base16_encode_update(digits, sizeof(bytes), bytes);
+	source_digest_text(hash, digits);
 	if (strcmp(digits, blob->digest) == 0)
 		return 0;
 	return problem_set_reason(problem, EINVAL, blob->path, "cannot use", "it is damaged: its sha256 is %s", digits);
@@ -193,35 +191,34 @@ static errcode_t read_document(const char *path, const struct oci_blob *blob, js
 	return parse(path, text, size_bytes, ret, problem);
 }
 
+static struct source layer_source(const struct oci_blob *blob)
+{
+	struct source layer = { .kind = &archive_source,
+		                .path = blob->path,
+		                .archive = &archive_kind_layer,
+		                .bytes = blob->size_bytes,
+		                .is_checked = blob->first->is_checked,
+		                .version = blob->first->version };
+
+	strcpy(layer.digest, blob->digest);
+	strcpy(layer.diff_id, blob->diff_id);
+	return layer;
+}
+
 /* Reads a layer to check it, and notes the version of the file that was checked. */
 static errcode_t check_layer(void *context, unsigned int worker, size_t index, struct problem *problem)
 {
 	struct oci_blob *blob = &((const struct oci_image *)context)->layers[index];
-	SCOPE_FREE uint8_t *buffer = malloc(BUFFER_BYTES);
-	SCOPE_CLOSE int descriptor = -1;
-	struct sha256_ctx hash;
-	struct stat status = { 0 };
+	struct source layer = layer_source(blob);
 
 	(void)worker;
 	if (blob->first != blob)
 		return 0;
-	if (!buffer)
-		return problem_set(problem, ENOMEM, blob->path, "cannot read");
-	errcode_t error = open_file(blob->path, blob, &descriptor, &status, problem);
-	const uint64_t size_bytes = (uint64_t)status.st_size;
+	errcode_t error = source_digest_check(&layer, problem);
 
-	sha256_init(&hash);
-	for (uint64_t at = 0; !error && at < size_bytes; at += BUFFER_BYTES) {
-		size_t count = size_bytes - at < BUFFER_BYTES ? size_bytes - at : BUFFER_BYTES;
-
-		error = interrupt_pending() ? EINTR : whole_read(descriptor, buffer, count, at);
-		if (!error)
-			sha256_update(&hash, count, buffer);
-	}
-	if (error)
-		return problem_set(problem, error, blob->path, "cannot read");
-	blob->version = file_version_of(&status);
-	return check_digest(blob, &hash, problem);
+	blob->version = layer.version;
+	blob->is_checked = !error;
+	return error;
 }
 
 static bool is_among(const char *text, const char *const *list, size_t count)
@@ -242,6 +239,11 @@ static const char *const index_types[] = {
 static const char *const manifest_types[] = {
 	"application/vnd.oci.image.manifest.v1+json",
 	"application/vnd.docker.distribution.manifest.v2+json",
+};
+
+static const char *const configuration_types[] = {
+	"application/vnd.oci.image.config.v1+json",
+	"application/vnd.docker.container.image.v1+json",
 };
 
 static const char *const layer_types[] = {
@@ -461,6 +463,46 @@ static errcode_t read_layers(struct oci_image *image, struct problem *problem)
 	return 0;
 }
 
+/* Notes what the configuration says of each layer: the digest of what it unpacks to. */
+static errcode_t note_diff_ids(struct oci_image *image, const char *path, struct problem *problem)
+{
+	const json_object *list =
+		json_object_object_get(json_object_object_get(image->configuration, "rootfs"), "diff_ids");
+	size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+
+	/* What is no image of a container, but an artifact, has layers and an empty configuration. */
+	if (!list)
+		return 0;
+	if (count != image->layer_count)
+		return problem_set_reason(problem, EINVAL, path, "cannot use",
+		                          "it has %zu diff_ids, and the manifest has %" PRIu32 " layers", count,
+		                          image->layer_count);
+	for (uint32_t i = 0; i < count; i++) {
+		const char *text = json_object_get_string(json_object_array_get_idx(list, i));
+
+		if (!text || strncmp(text, DIGEST_PREFIX, strlen(DIGEST_PREFIX)) ||
+		    !source_digest_is_valid(text + strlen(DIGEST_PREFIX)))
+			return problem_set_reason(problem, EINVAL, path, "cannot use",
+			                          "a diff_id is not \"sha256:\" and 64 hexadecimal digits");
+		image->layers[i].diff_id = text + strlen(DIGEST_PREFIX);
+	}
+	return 0;
+}
+
+static errcode_t read_configuration(struct oci_image *image, struct problem *problem)
+{
+	struct oci_blob blob;
+	errcode_t error = describe(image->directory, image->manifest_path,
+	                           json_object_object_get(image->manifest, "config"), &blob, problem);
+
+	if (!error && IS_AMONG(blob.media_type, configuration_types))
+		error = read_document(blob.path, &blob, &image->configuration, problem);
+	if (!error)
+		error = note_diff_ids(image, blob.path, problem);
+	free(blob.path);
+	return error;
+}
+
 static errcode_t check_version(const char *directory, struct problem *problem)
 {
 	SCOPE_FREE char *path = path_from(directory, "oci-layout");
@@ -502,7 +544,12 @@ static errcode_t check_directory(const char *directory, struct problem *problem)
 	return 0;
 }
 
-static errcode_t read_image(struct oci_image *image, const char *name, struct pool *pool, struct problem *problem)
+/*
+ * Layers that are in the cache are not read: the cache checks the others when it reads them. An image with more layers
+ * than the cache takes may have one of them a thousand times, which is read to be checked only once.
+ */
+static errcode_t read_image(struct oci_image *image, const char *name, const struct scan_options *options,
+                            struct pool *pool, struct problem *problem)
 {
 	const char *colon = strchr(name, ':');
 
@@ -515,7 +562,11 @@ static errcode_t read_image(struct oci_image *image, const char *name, struct po
 		error = find_manifest(image, colon ? colon + 1 : NULL, problem);
 	if (!error)
 		error = read_layers(image, problem);
-	return error ? error : pool_run(pool, image->layer_count, check_layer, image, problem);
+	if (!error && options->layers)
+		error = read_configuration(image, problem);
+	if (error || (options->layers && image->layer_count <= SOURCE_MOST_OPEN_LAYERS))
+		return error;
+	return pool_run(pool, image->layer_count, check_layer, image, problem);
 }
 
 static void release(struct oci_image *image)
@@ -525,24 +576,19 @@ static void release(struct oci_image *image)
 		free(image->layers[i].path);
 	free(image->layers);
 	json_object_put(image->manifest);
+	json_object_put(image->configuration);
 	free(image->manifest_path);
 	free(image->directory);
 }
 
-static errcode_t list_layers(const struct source *source, struct pool *pool, source_layer_taker take, void *context,
-                             struct problem *problem)
+static errcode_t list_layers(const struct source *source, const struct scan_options *options, struct pool *pool,
+                             source_layer_taker take, void *context, struct problem *problem)
 {
 	struct oci_image image = { 0 };
-	errcode_t error = read_image(&image, source->path, pool, problem);
+	errcode_t error = read_image(&image, source->path, options, pool, problem);
 
 	for (uint32_t i = 0; !error && i < image.layer_count; i++) {
-		const struct source layer = {
-			.kind = &archive_source,
-			.path = image.layers[i].path,
-			.archive = &archive_kind_layer,
-			.is_checked = true,
-			.version = image.layers[i].first->version,
-		};
+		const struct source layer = layer_source(&image.layers[i]);
 
 		error = take(context, &layer);
 	}

@@ -27,6 +27,7 @@ struct update_options {
 	bool compares_bytes; /* files of equal size are compared byte by byte; false: equal size and mtime are enough */
 	bool is_atomic;      /* the update makes all changes or none, or fails */
 	bool makes_new_file; /* the changes go into a copy of the image, which takes its name */
+	bool renews_tree;    /* a hash tree of dm-verity that follows the filesystem is made anew, in a copy */
 	bool is_dry_run;     /* nothing is written */
 	bool lists_actions;  /* the report lists all actions */
 	bool one_file_system; /* the following options are as in populate/build/options.h */

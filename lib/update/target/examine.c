@@ -11,8 +11,6 @@
 #include "transaction/replay.h"
 
 #define ACTION "cannot update"
-#define VERITY_MAGIC "verity\0\0" /* veritysetup's superblock begins with it */
-#define VERITY_MAGIC_BYTES 8
 
 /* Features that change neither what is read nor what has to be written. */
 #define KNOWN_INCOMPAT                                                                                                 \
@@ -91,20 +89,22 @@ static errcode_t check_damage(const struct update_options *options, const struct
 	return 0;
 }
 
-static errcode_t check_verity(const struct update_options *options, const struct volume *volume,
-                              struct problem *problem)
+static errcode_t check_tree(const struct update_options *options, struct update_target *target, struct problem *problem)
 {
-	uint64_t end = volume->offset_bytes + (volume->geometry.end_block << volume->geometry.block_bits);
-	char bytes[VERITY_MAGIC_BYTES];
+	errcode_t error = appended_tree_find(&target->volume, &target->tree);
 
-	if (pread(volume->descriptor, bytes, sizeof(bytes), (off_t)end) == (ssize_t)sizeof(bytes) &&
-	    !memcmp(bytes, VERITY_MAGIC, sizeof(bytes)))
-		return refuse(
-			options, EPERM,
-			"a hash tree of dm-verity follows the filesystem, which an update would make stale: cut it "
-			"off, and make it anew afterwards",
-			problem);
-	return 0;
+	if (!target->tree.is_there)
+		return options->renews_tree ?
+		               refuse(options, EINVAL, "no hash tree of dm-verity follows the filesystem", problem) :
+		               0;
+	if (!options->renews_tree)
+		return refuse(options, EPERM,
+		              "a hash tree of dm-verity follows the filesystem, which an update would make stale: "
+		              "--dm-verity=append makes it anew",
+		              problem);
+	return error ? refuse(options, error, "its hash tree of dm-verity has a form that cannot be made anew",
+	                      problem) :
+	               0;
 }
 
 /* False, with lock_error: a mount or another program has the device. */
@@ -241,7 +241,7 @@ errcode_t target_examine(const struct update_options *options, struct update_tar
 	if (!error)
 		error = check_damage(options, &target->volume, problem);
 	if (!error)
-		error = check_verity(options, &target->volume, problem);
+		error = check_tree(options, target, problem);
 	if (error)
 		target_close(target);
 	return error;

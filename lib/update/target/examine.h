@@ -6,11 +6,13 @@
 
 #include "image/volume.h"
 #include "update/build/options.h"
+#include "update/target/appended_tree.h"
 
 struct update_target {
 	struct volume volume; /* as if the journal had been replayed */
 	bool is_open;         /* the volume */
-	bool has_journal;     /* of its own */
+	struct appended_tree tree;
+	bool has_journal; /* of its own */
 	bool is_device;
 	int lock_descriptor;      /* has the image alone by flock(2); -1: none */
 	int exclusive_descriptor; /* has a device alone by O_EXCL; -1: none */
@@ -22,7 +24,7 @@ struct update_target {
  * Locks the image, so that it stays as it is, and opens it for reading. Refuses what is mounted or in use (EBUSY), what
  * has features that this code does not know (EXT2_ET_UNSUPP_FEATURE, EXT2_ET_RO_UNSUPP_FEATURE), what e2fsck should
  * look at first or is damaged (EUCLEAN), and what has a hash tree of dm-verity after its end, which would no longer fit
- * (EPERM).
+ * (EPERM), unless it is to be made anew.
  */
 MUST_CHECK errcode_t target_examine(const struct update_options *options, struct update_target *target,
                                     struct problem *problem);

@@ -9,7 +9,7 @@
 #include "support/vector.h"
 
 #define WHY_BYTES 256u
-/* What a release logs beside the bitmaps: inodes, xattr block, superblock, orphan file, quota. */
+/* A release logs these beside the bitmaps: inodes, xattr block, superblock, orphan file, quota. */
 #define OTHER_BLOCKS 12u
 #define BLOCKS_A_GROUP 3u
 

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A cache of layers as a whole: what is in it, and what goes. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "source/kind/source_digest.h"
+#include "source/pack/cache_files.h"
+#include "source/pack/pack.h"
+#include "support/vector.h"
+
+#define TRIM_LOCK "lock"
+
+static bool ends_with(const char *name, const char *end)
+{
+	size_t bytes = strlen(name), end_bytes = strlen(end);
+
+	return bytes > end_bytes && !strcmp(name + bytes - end_bytes, end);
+}
+
+/* Calls visit() for each file of the folder. */
+static errcode_t visit_files(const struct layer_cache *cache,
+                             errcode_t (*visit)(const struct layer_cache *cache, const char *name, void *context),
+                             void *context, struct problem *problem)
+{
+	int copy = openat(cache->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	SCOPE_CLOSEDIR DIR *directory = copy < 0 ? NULL : fdopendir(copy);
+	const struct dirent *entry;
+	errcode_t error = directory ? 0 : errno;
+
+	if (!directory)
+		cleanup_close_descriptor(&copy);
+	while (!error && (errno = 0, entry = readdir(directory)))
+		error = visit(cache, entry->d_name, context);
+	if (!error && errno)
+		error = errno;
+	return error ? problem_set(problem, error, cache->path, "cannot read") : 0;
+}
+
+struct entry_list {
+	struct layer_entry *entries;
+	size_t count, capacity;
+};
+
+/* Somebody uses what cannot be locked. */
+static bool is_used(int descriptor)
+{
+	if (flock(descriptor, LOCK_EX | LOCK_NB))
+		return true;
+	flock(descriptor, LOCK_UN);
+	return false;
+}
+
+static void examine(const struct layer_cache *cache, const char *file, int descriptor, struct layer_entry *entry)
+{
+	SCOPE_FREE char *path = cache_file_path(cache, file);
+	struct problem problem = { 0 };
+	struct pack_summary summary = { 0 };
+	struct stat status = { 0 };
+
+	(void)!fstat(descriptor, &status);
+	snprintf(entry->name, sizeof(entry->name), "%.*s", (int)(strlen(file) - strlen(PACK_SUFFIX)), file);
+	entry->disk_bytes = (uint64_t)status.st_blocks * 512;
+	entry->used_seconds = status.st_mtim.tv_sec;
+	entry->used_nanoseconds = (uint32_t)status.st_mtim.tv_nsec;
+	entry->is_used = is_used(descriptor);
+	entry->is_damaged = pack_summarize(descriptor, entry->name, path, &summary, &problem);
+	entry->names = summary.names;
+	problem_clear(&problem);
+}
+
+static errcode_t list_file(const struct layer_cache *cache, const char *file, void *context)
+{
+	struct entry_list *list = context;
+	struct layer_entry entry = { 0 };
+	bool is_pack = ends_with(file, PACK_SUFFIX) && strlen(file) < CACHE_NAME_BYTES;
+	SCOPE_CLOSE int descriptor = is_pack ? cache_file_open(cache, file, O_RDONLY) : -1;
+
+	/* What has gone meanwhile, or is another's, is not of the cache. */
+	if (descriptor < 0)
+		return 0;
+	examine(cache, file, descriptor, &entry);
+	return vector_add(&list->entries, &list->count, &list->capacity, &entry, sizeof(entry));
+}
+
+static int compare_entries(const void *one, const void *other)
+{
+	const struct layer_entry *first = one, *second = other;
+
+	if (first->used_seconds != second->used_seconds)
+		return first->used_seconds > second->used_seconds ? -1 : 1;
+	if (first->used_nanoseconds != second->used_nanoseconds)
+		return first->used_nanoseconds > second->used_nanoseconds ? -1 : 1;
+	return strcmp(first->name, second->name);
+}
+
+errcode_t layer_cache_list(struct layer_cache *cache, struct layer_entry **ret, size_t *count, struct problem *problem)
+{
+	struct entry_list list = { 0 };
+	errcode_t error = visit_files(cache, list_file, &list, problem);
+
+	*ret = list.entries;
+	*count = list.count;
+	if (list.count)
+		qsort(list.entries, list.count, sizeof(*list.entries), compare_entries);
+	if (!error)
+		return 0;
+	free(TAKE(*ret));
+	*count = 0;
+	return error;
+}
+
+/* Removes a file unless somebody uses it, which *is_used says. */
+static errcode_t drop_file(const struct layer_cache *cache, const char *file, bool *is_used, uint64_t *bytes)
+{
+	SCOPE_CLOSE int descriptor = cache_file_lock(cache, file, O_RDONLY, LOCK_EX);
+	struct stat status;
+
+	*bytes = 0;
+	*is_used = descriptor < 0 && errno == EWOULDBLOCK;
+	if (descriptor < 0)
+		return *is_used || errno == ENOENT ? 0 : errno;
+	if (fstat(descriptor, &status) == 0)
+		*bytes = (uint64_t)status.st_blocks * 512;
+	return cache_file_remove(cache, file, descriptor);
+}
+
+/* What a process left that was killed while it made a pack. */
+static errcode_t drop_left(const struct layer_cache *cache, const char *file, void *context)
+{
+	uint64_t bytes;
+	bool is_used;
+
+	(void)context;
+	return ends_with(file, MAKING_SUFFIX) ? drop_file(cache, file, &is_used, &bytes) : 0;
+}
+
+/* The digest in a pack's name. */
+static const char *digest_of(const char *name)
+{
+	const char *dot = strchr(name, '.');
+
+	return dot ? dot + 1 : "";
+}
+
+static void read_blob(const struct layer_cache *cache, const char *file, char diff_id[SOURCE_DIGEST_DIGITS + 1])
+{
+	SCOPE_CLOSE int descriptor = cache_file_open(cache, file, O_RDONLY);
+
+	memset(diff_id, 0, SOURCE_DIGEST_DIGITS + 1);
+	if (descriptor < 0 || read(descriptor, diff_id, SOURCE_DIGEST_DIGITS) != (ssize_t)SOURCE_DIGEST_DIGITS ||
+	    !source_digest_is_valid(diff_id))
+		*diff_id = '\0';
+}
+
+/* Blobs of a layer that goes are forgotten with it. */
+static errcode_t drop_blob(const struct layer_cache *cache, const char *file, void *context)
+{
+	const char *digest = context;
+	char diff_id[SOURCE_DIGEST_DIGITS + 1];
+
+	if (strncmp(file, BLOB_PREFIX, strlen(BLOB_PREFIX)))
+		return 0;
+	read_blob(cache, file, diff_id);
+	if (digest && *diff_id && strcmp(digest, diff_id))
+		return 0;
+	return unlinkat(cache->directory, file, 0) && errno != ENOENT ? errno : 0;
+}
+
+static errcode_t drop_entry(struct layer_cache *cache, const struct layer_entry *entry, struct layer_drop *dropped,
+                            struct problem *problem)
+{
+	char file[CACHE_NAME_BYTES];
+	uint64_t bytes;
+	bool is_used;
+
+	cache_pack_file(entry->name, file);
+	errcode_t error = drop_file(cache, file, &is_used, &bytes);
+
+	if (error) {
+		SCOPE_FREE char *path = cache_file_path(cache, file);
+
+		return problem_set(problem, error, path, "cannot remove");
+	}
+	dropped->used += is_used;
+	dropped->packs += !is_used;
+	dropped->bytes += bytes;
+	return is_used ? 0 : visit_files(cache, drop_blob, (void *)digest_of(entry->name), problem);
+}
+
+errcode_t layer_cache_drop(struct layer_cache *cache, const char *digest, struct layer_drop *dropped,
+                           struct problem *problem)
+{
+	SCOPE_FREE struct layer_entry *list = NULL;
+	char file[CACHE_NAME_BYTES], diff_id[SOURCE_DIGEST_DIGITS + 1];
+	bool is_all = !strcmp(digest, "all");
+	size_t count;
+	errcode_t error = layer_cache_list(cache, &list, &count, problem);
+
+	*dropped = (struct layer_drop){ 0 };
+	if (!strncmp(digest, "sha256:", strlen("sha256:")))
+		digest += strlen("sha256:");
+	snprintf(file, sizeof(file), BLOB_PREFIX "%.64s", digest);
+	read_blob(cache, file, diff_id);
+	for (size_t i = 0; !error && i < count; i++) {
+		const char *own = digest_of(list[i].name);
+
+		if (is_all || !strcmp(own, digest) || (*diff_id && !strcmp(own, diff_id)))
+			error = drop_entry(cache, &list[i], dropped, problem);
+	}
+	if (!error)
+		error = visit_files(cache, drop_left, NULL, problem);
+	if (!error && is_all && !dropped->used)
+		error = visit_files(cache, drop_blob, NULL, problem);
+	if (!error && !is_all && !dropped->packs && !dropped->used)
+		error = problem_set_reason(problem, ENOENT, cache->path, "cannot drop", "it has no layer %.80s",
+		                           digest);
+	return error;
+}
+
+static errcode_t trim(struct layer_cache *cache, struct problem *problem)
+{
+	SCOPE_FREE struct layer_entry *list = NULL;
+	struct layer_drop dropped = { 0 };
+	uint64_t left = 0;
+	size_t count;
+	errcode_t error = visit_files(cache, drop_left, NULL, problem);
+
+	if (!error)
+		error = layer_cache_list(cache, &list, &count, problem);
+	if (error)
+		return error;
+	for (size_t i = 0; i < count; i++)
+		left += list[i].disk_bytes;
+	/* The last ones of the list have not been used for longest. */
+	for (size_t i = count; !error && left > cache->most_bytes && i-- > 0;) {
+		uint64_t packs = dropped.packs;
+
+		if (!list[i].is_used)
+			error = drop_entry(cache, &list[i], &dropped, problem);
+		left -= dropped.packs > packs ? list[i].disk_bytes : 0;
+	}
+	return error;
+}
+
+void layer_cache_trim(struct layer_cache *cache)
+{
+	struct problem problem = { 0 };
+	errcode_t error = 0;
+
+	if (!cache->most_bytes)
+		return;
+	SCOPE_CLOSE int lock = cache_file_lock(cache, TRIM_LOCK, O_RDWR | O_CREAT, LOCK_EX);
+
+	if (lock >= 0)
+		error = trim(cache, &problem);
+	else if (errno != EWOULDBLOCK)
+		error = problem_set(&problem, errno, cache->path, "cannot lock");
+	if (!error)
+		return;
+	cache_note_failure(cache, &problem, "the cache may take more than --layer-cache-size allows");
+}
+
+/* Compares one pack; *is_damaged: it was, and the problem says so. */
+static errcode_t check_pack(const struct layer_cache *cache, const struct layer_entry *entry, struct pool *pool,
+                            bool *is_damaged, struct problem *problem)
+{
+	char file[CACHE_NAME_BYTES];
+
+	*is_damaged = false;
+	cache_pack_file(entry->name, file);
+	SCOPE_CLOSE int descriptor = cache_file_lock(cache, file, O_RDONLY, LOCK_SH);
+	SCOPE_FREE char *path = cache_file_path(cache, file);
+
+	if (descriptor < 0)
+		return 0;
+	errcode_t error = pack_check_contents(descriptor, entry->name, path, pool, problem);
+
+	*is_damaged = error == EBADMSG || error == EIO;
+	return *is_damaged ? cache_file_remove(cache, file, descriptor) : error;
+}
+
+errcode_t layer_cache_check(struct layer_cache *cache, struct pool *pool, struct warnings *damaged, uint64_t *checked,
+                            struct problem *problem)
+{
+	SCOPE_FREE struct layer_entry *list = NULL;
+	size_t count;
+	errcode_t error = layer_cache_list(cache, &list, &count, problem);
+
+	*checked = count;
+	for (size_t i = 0; !error && i < count; i++) {
+		struct problem found = { 0 };
+		bool is_damaged;
+
+		error = check_pack(cache, &list[i], pool, &is_damaged, &found);
+		if (is_damaged && !error) {
+			problem_add(&found, "; it was dropped");
+			error = warnings_add(damaged, &found, 1);
+		} else if (error) {
+			problem_move(problem, &found);
+		}
+	}
+	return error ? problem_set(problem, error, cache->path, "cannot check") : 0;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "layer_cache_options.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "source/pack/layer_cache.h"
+#include "support/io/whole_io.h"
+#include "support/run/interrupt.h"
+#include "support/text/json.h"
+#include "support/text/units.h"
+
+static void set_layer_cache(struct command *command, const struct taken_option *option)
+{
+	struct layer_cache_command *own = &command->layer_cache;
+
+	free(TAKE(own->path));
+	command->options.layer_cache_is_usual = !strcmp(option->argument, "auto");
+	if (!command->options.layer_cache_is_usual) {
+		own->path = strdup(option->argument);
+	} else if (layer_cache_usual_path(&own->path, &command->problem)) {
+		print_problem(&command->problem);
+		exit(EXIT_FAILURE);
+	}
+	if (!own->path)
+		exit_without_memory();
+	if (!*own->path)
+		usage_error("--layer-cache: no folder is named");
+	command->options.layer_cache = own->path;
+}
+
+const struct option_row layer_cache_rows[] = {
+	{ .heading = "Layers that were unpacked before" },
+	{ .name = "layer-cache",
+	  .argument = "DIR|auto",
+	  .kind = ARGUMENT_DIRECTORY,
+	  .set = set_layer_cache,
+	  .help = "unpack each layer of an OCI image and each archive once, into a file in DIR\n"
+	          "(auto: ~/.cache/e2populate/layers), and read that from then on" },
+	{ .name = "layer-cache-size",
+	  .argument = "SIZE",
+	  .kind = ARGUMENT_SIZE,
+	  .minimum = 1,
+	  .maximum = UINT64_MAX,
+	  FIELD(options.layer_cache_bytes),
+	  .help = "drop those that were not used for longest until the others take no more" },
+	{ .name = "layer-cache-list", FIELD(layer_cache.lists), .help = "list what DIR has, and make no image" },
+	{ .name = "layer-cache-check",
+	  FIELD(layer_cache.checks),
+	  .help = "compare all that DIR has with its checksums and drop what is damaged, and make\n"
+	          "no image" },
+	{ .name = "layer-cache-drop",
+	  .argument = "DIGEST|all",
+	  .kind = ARGUMENT_TEXT,
+	  FIELD(layer_cache.dropped),
+	  .help = "drop a layer by its diff_id or its blob's digest, an archive by its sha256,\n"
+	          "or all that nobody uses, and make no image" },
+	{ 0 },
+};
+
+void layer_cache_options_check(const struct command *command)
+{
+	const struct layer_cache_command *own = &command->layer_cache;
+	bool is_needed = command->options.layer_cache_bytes || layer_cache_is_all(command);
+
+	if (is_needed && !own->path)
+		usage_error("options that begin with --layer-cache- need --layer-cache=DIR or --layer-cache=auto");
+	if (own->lists + own->checks + (own->dropped != NULL) > 1)
+		usage_error("--layer-cache-list, --layer-cache-check and --layer-cache-drop exclude each other");
+}
+
+bool layer_cache_is_all(const struct command *command)
+{
+	const struct layer_cache_command *own = &command->layer_cache;
+
+	return own->lists || own->checks || own->dropped;
+}
+
+static void print_time(int64_t seconds, char text[32])
+{
+	time_t time = seconds;
+	struct tm parts;
+
+	*text = '\0';
+	if (gmtime_r(&time, &parts))
+		strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &parts);
+}
+
+static void print_entry(const struct layer_entry *entry)
+{
+	const char *dot = strchr(entry->name, '.');
+	int kind_bytes = dot ? (int)(dot - entry->name) : 0;
+	char used[32];
+
+	print_time(entry->used_seconds, used);
+	printf("%.*s sha256:%s  %s  %" PRIu64 " name%s  used %s%s%s\n", kind_bytes, entry->name,
+	       dot ? dot + 1 : entry->name, units_bytes(entry->disk_bytes).text, entry->names,
+	       units_plural(entry->names), used, entry->is_used ? "  in use" : "",
+	       entry->is_damaged ? "  damaged" : "");
+}
+
+static void write_entry(struct json *json, const struct layer_entry *entry)
+{
+	const char *dot = strchr(entry->name, '.');
+	char kind[sizeof(entry->name)], used[32];
+
+	snprintf(kind, sizeof(kind), "%.*s", dot ? (int)(dot - entry->name) : 0, entry->name);
+	print_time(entry->used_seconds, used);
+	json_row(json, NULL, JSON_TEXT("kind", kind), JSON_TEXT("sha256", dot ? dot + 1 : entry->name),
+	         JSON_COUNT("bytes", entry->disk_bytes), JSON_COUNT("names", entry->names), JSON_TEXT("used", used),
+	         JSON_BOOLEAN("in_use", entry->is_used), JSON_BOOLEAN("damaged", entry->is_damaged));
+}
+
+static errcode_t list(const struct command *command, struct layer_cache *cache, struct problem *problem)
+{
+	SCOPE_FREE struct layer_entry *entries = NULL;
+	struct json json = { .stream = stdout };
+	size_t count;
+	errcode_t error = layer_cache_list(cache, &entries, &count, problem);
+
+	if (error)
+		return error;
+	if (!command->json) {
+		for (size_t i = 0; i < count; i++)
+			print_entry(&entries[i]);
+		return 0;
+	}
+	json_open_object(&json, NULL);
+	json_open_array(&json, "layers");
+	for (size_t i = 0; i < count; i++)
+		write_entry(&json, &entries[i]);
+	json_close_array(&json);
+	json_close_object(&json);
+	return json_end(&json);
+}
+
+static errcode_t drop(const struct command *command, struct layer_cache *cache, struct problem *problem)
+{
+	struct layer_drop dropped;
+	errcode_t error = layer_cache_drop(cache, command->layer_cache.dropped, &dropped, problem);
+
+	if (error)
+		return error;
+	if (!command->quiet)
+		printf("dropped %" PRIu64 " layer%s, %s\n", dropped.packs, units_plural(dropped.packs),
+		       units_bytes(dropped.bytes).text);
+	if (!dropped.used)
+		return 0;
+	return problem_set_reason(problem, EBUSY, command->layer_cache.path, "cannot drop everything",
+	                          "%" PRIu64 " layer%s in use", dropped.used, dropped.used == 1 ? " is" : "s are");
+}
+
+static errcode_t check(const struct command *command, struct layer_cache *cache, struct problem *problem)
+{
+	struct warnings damaged = { 0 };
+	struct pool *pool;
+	uint64_t checked;
+	errcode_t error = pool_create(command->options.threads > 1 ? command->options.threads : 0, &pool);
+
+	if (error)
+		return problem_set(problem, error, NULL, "cannot start threads");
+	error = layer_cache_check(cache, pool, &damaged, &checked, problem);
+	pool_destroy(pool);
+	for (size_t i = 0; i < damaged.count; i++)
+		print_problem(&damaged.list[i]);
+	if (!error && !command->quiet)
+		printf("checked %" PRIu64 " layer%s, of which %zu %s damaged\n", checked, units_plural(checked),
+		       damaged.count, damaged.count == 1 ? "was" : "were");
+	if (!error && damaged.count)
+		error = EBADMSG;
+	warnings_clear(&damaged);
+	return error;
+}
+
+int layer_cache_run(const struct command *command)
+{
+	struct layer_cache *cache;
+	struct problem problem = { 0 };
+	errcode_t error =
+		layer_cache_open(command->options.layer_cache, command->options.layer_cache_is_usual, &cache, &problem);
+
+	if (!error) {
+		error = command->layer_cache.lists  ? list(command, cache, &problem) :
+		        command->layer_cache.checks ? check(command, cache, &problem) :
+		                                      drop(command, cache, &problem);
+		layer_cache_close(cache);
+	}
+	if (problem.error)
+		print_problem(&problem);
+	if (error)
+		return EXIT_FAILURE;
+	error = flush_output(stdout);
+	return error ? print_failure(error, "standard output", "cannot write") : EXIT_SUCCESS;
+}
