@@ -22,6 +22,7 @@ e2populate_sources := \
 	misc/verity_options.c \
 	$(tool_sources)
 e2update_sources := \
+	misc/against_option.c \
 	misc/e2update.c \
 	misc/e2update_options.c \
 	misc/source_limits_option.c \

@@ -176,17 +176,15 @@ static void report_size(const struct populating *run)
 	report->free_inodes = room->free_inodes - (plan_items(&run->plan) - 1);
 }
 
-typedef errcode_t (*zero_search_function)(const struct plan *plan, struct scanned *scanned,
-                                          const struct workplace *work);
-
-/* Chooses a size without the zeros that `search` finds. size_error: the result of choosing it with them. */
-static errcode_t choose_without_zeros(struct populating *run, zero_search_function search, errcode_t size_error)
+/* Chooses a size without zeros: all of them, or long ones. size_error: the result of choosing it with them. */
+static errcode_t choose_without_zeros(struct populating *run, bool finds_all, errcode_t size_error)
 {
 	uint64_t known_zero_bytes = run->scanned.known_zero_bytes;
 	struct problem too_large = { 0 };
 
 	problem_move(&too_large, run->work.problem);
-	errcode_t error = search(&run->plan, &run->scanned, &run->work);
+	errcode_t error = finds_all ? zero_detection_search(&run->plan, &run->scanned, &run->work) :
+	                              zero_detection_search_long(&run->plan, &run->scanned, &run->work, NULL);
 	if (!error && run->scanned.known_zero_bytes == known_zero_bytes) {
 		problem_move(run->work.problem, &too_large);
 		return size_error;
@@ -211,12 +209,11 @@ static errcode_t choose_first_size(struct populating *run)
 	errcode_t error = size_choose(&run->plan, &run->work, &run->output, &run->attempt.size);
 	if ((error && error != EXT2MB_ET_NO_SPACE) || run->work.options->zeros_of_source)
 		return error;
-	error = choose_without_zeros(run, error || finds_all ? zero_detection_search : zero_detection_search_long,
-	                             error);
+	error = choose_without_zeros(run, error || finds_all, error);
 	if (error != EXT2MB_ET_NO_SPACE || !run->scanned.least_hole_bytes)
 		return error;
 	run->scanned.least_hole_bytes = 0;
-	return choose_without_zeros(run, zero_detection_search, error);
+	return choose_without_zeros(run, true, error);
 }
 
 /* Releases the state of an attempt. */

@@ -293,7 +293,11 @@ static errcode_t read_sources(struct scanned *scanned, const struct workplace *w
 		.sources = options->sources,
 		.source_count = options->source_count,
 		.layering = options->layering,
-		.image = options->image,
+		.outputs = {
+			[SCAN_IMAGE] = options->image,
+			[SCAN_HASH_TREE] = options->dm_verity.is_appended ? NULL : options->dm_verity.target,
+			[SCAN_ROOT_HASH] = options->dm_verity.root_hash_path,
+		},
 		.scan = scan_options,
 		.limits = options->limits,
 		.memory_bytes = options->memory_bytes,
@@ -316,7 +320,7 @@ static errcode_t scan_tree(struct scanned *scanned, const struct workplace *work
 {
 	const struct populate_options *options = work->options;
 	struct scan_options scan_options = {
-		.skipped = &report->skipped_image,
+		.skipped = report->skipped,
 		.readers = work->readers,
 		.exclude = options->exclude,
 		.one_file_system = options->one_file_system,

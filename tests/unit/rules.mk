@@ -48,6 +48,7 @@ unit_tests := \
 	file_map \
 	forked \
 	format \
+	free_extents \
 	free_reserved \
 	free_space \
 	hash_tree \

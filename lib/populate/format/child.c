@@ -269,7 +269,7 @@ errcode_t child_run(const struct child *child, const char *action, struct proble
 	if (WIFSIGNALED(status))
 		return problem_set_reason(problem, EINTR, child->image_path, action, "ended by signal %d",
 		                          WTERMSIG(status));
-	if (WEXITSTATUS(status) == 0)
+	if (WEXITSTATUS(status) <= child->most_status)
 		return 0;
 	SCOPE_FREE char *line = one_line(child, message.text);
 
