@@ -6,7 +6,7 @@
 #include "mke2fs_options.h"
 #include "populate/build/options.h"
 
-/* What is done with a cache of layers; options->layer_cache is its path, too. */
+/* The cache of layers, of which options->layer_cache is the path, too, and what is done with it. */
 struct layer_cache_command {
 	char *path; /* owned; NULL: there is none */
 	bool lists, checks;

@@ -300,7 +300,7 @@ errcode_t sources_scan(const char *const *sources, uint32_t count, const struct 
 	if (!error)
 		error = read_layers(&stack, pool, problem);
 	if (!error && options->layers)
-		error = layer_cache_trim(options->layers, problem);
+		layer_cache_trim(options->layers);
 	if (!error)
 		error = merge(&stack, layering->keeping, pool, ret, problem);
 	for (size_t i = 0; i < stack.count + stack.has_base_layer; i++) {

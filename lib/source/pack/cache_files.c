@@ -11,8 +11,32 @@
 #include "source/kind/source_digest.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
+#include "support/scope_lock.h"
 
 #define WAIT_NANOSECONDS 5000000
+
+static void note(struct layer_cache *cache, struct problem *first, uint64_t *count, struct problem *problem,
+                 const char *consequence)
+{
+	SCOPE_LOCK(&cache->lock);
+
+	if ((*count)++) {
+		problem_clear(problem);
+		return;
+	}
+	problem_move(first, problem);
+	problem_add(first, "; %s", consequence);
+}
+
+void cache_note_failure(struct layer_cache *cache, struct problem *problem, const char *consequence)
+{
+	note(cache, &cache->failed, &cache->failed_count, problem, consequence);
+}
+
+void cache_note_damage(struct layer_cache *cache, struct problem *problem, const char *consequence)
+{
+	note(cache, &cache->damaged, &cache->damaged_count, problem, consequence);
+}
 
 char *cache_file_path(const struct layer_cache *cache, const char *name)
 {

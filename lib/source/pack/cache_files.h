@@ -33,6 +33,13 @@ struct layer_cache {
 	uint64_t damaged_count, failed_count;
 };
 
+/*
+ * Notes a warning, of which the user gets the first one of its kind, with what follows from it. Takes the problem. Any
+ * thread.
+ */
+void cache_note_failure(struct layer_cache *cache, struct problem *problem, const char *consequence);
+void cache_note_damage(struct layer_cache *cache, struct problem *problem, const char *consequence);
+
 /* The path of a file, for messages. The caller frees it; NULL: no memory. */
 char *cache_file_path(const struct layer_cache *cache, const char *name);
 

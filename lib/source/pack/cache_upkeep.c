@@ -226,7 +226,7 @@ static errcode_t trim(struct layer_cache *cache, struct problem *problem)
 {
 	SCOPE_FREE struct layer_entry *list = NULL;
 	struct layer_drop dropped = { 0 };
-	uint64_t bytes = 0;
+	uint64_t left = 0;
 	size_t count;
 	errcode_t error = visit_files(cache, drop_left, NULL, problem);
 
@@ -235,23 +235,34 @@ static errcode_t trim(struct layer_cache *cache, struct problem *problem)
 	if (error)
 		return error;
 	for (size_t i = 0; i < count; i++)
-		bytes += list[i].disk_bytes;
+		left += list[i].disk_bytes;
 	/* The last ones of the list have not been used for longest. */
-	for (size_t i = count; !error && bytes - dropped.bytes > cache->most_bytes && i-- > 0;)
+	for (size_t i = count; !error && left > cache->most_bytes && i-- > 0;) {
+		uint64_t packs = dropped.packs;
+
 		if (!list[i].is_used)
 			error = drop_entry(cache, &list[i], &dropped, problem);
+		left -= dropped.packs > packs ? list[i].disk_bytes : 0;
+	}
 	return error;
 }
 
-errcode_t layer_cache_trim(struct layer_cache *cache, struct problem *problem)
+void layer_cache_trim(struct layer_cache *cache)
 {
+	struct problem problem = { 0 };
+	errcode_t error = 0;
+
 	if (!cache->most_bytes)
-		return 0;
+		return;
 	SCOPE_CLOSE int lock = cache_file_lock(cache, TRIM_LOCK, O_RDWR | O_CREAT, LOCK_EX);
 
-	if (lock < 0)
-		return errno == EWOULDBLOCK ? 0 : problem_set(problem, errno, cache->path, "cannot lock");
-	return trim(cache, problem);
+	if (lock >= 0)
+		error = trim(cache, &problem);
+	else if (errno != EWOULDBLOCK)
+		error = problem_set(&problem, errno, cache->path, "cannot lock");
+	if (!error)
+		return;
+	cache_note_failure(cache, &problem, "the cache may take more than --layer-cache-size allows");
 }
 
 /* Compares one pack; *is_damaged: it was, and the problem says so. */

@@ -6,9 +6,6 @@
 #include <unistd.h>
 
 #include "source/pack/cache_files.h"
-#include "support/scope_lock.h"
-#include "support/vector.h"
-#include "tree/tree.h"
 
 errcode_t layer_cache_usual_path(char **path, struct problem *problem)
 {

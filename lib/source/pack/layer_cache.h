@@ -102,9 +102,9 @@ MUST_CHECK errcode_t layer_cache_drop(struct layer_cache *cache, const char *dig
 
 /*
  * Drops packs until they take no more than layer_cache_limit(), first those that have not been used for longest; those
- * in use stay. Does nothing while another process does so. Errors of reading the folder.
+ * in use stay. Does nothing while another process does so. If it fails, there is a warning. Main thread.
  */
-MUST_CHECK errcode_t layer_cache_trim(struct layer_cache *cache, struct problem *problem);
+void layer_cache_trim(struct layer_cache *cache);
 
 /*
  * Compares all packs with their checksums, and drops those that are damaged: *count of them, each a warning. ENOMEM,

@@ -64,24 +64,10 @@ bool layer_cache_takes(const struct source *source)
 	return *source->digest || (stat(source->path, &status) == 0 && S_ISREG(status.st_mode));
 }
 
-/* Notes a warning, of which the user gets the first one. Takes the problem. */
-static void note(struct layer_scan *scan, struct problem *first, uint64_t *count, struct problem *problem,
-                 const char *consequence)
-{
-	SCOPE_LOCK(&scan->cache->lock);
-
-	if ((*count)++) {
-		problem_clear(problem);
-		return;
-	}
-	problem_move(first, problem);
-	problem_add(first, "; %s", consequence);
-}
-
 /* A pack could not be made, so its source is read without. */
 static errcode_t go_without(struct layer_scan *scan, struct problem *problem)
 {
-	note(scan, &scan->cache->failed, &scan->cache->failed_count, problem, "it is read without the cache");
+	cache_note_failure(scan->cache, problem, "it is read without the cache");
 	scan->is_direct = true;
 	return 0;
 }
@@ -124,7 +110,7 @@ static errcode_t drop_damaged(struct layer_scan *scan, int descriptor, const cha
 	errcode_t error = cache_file_remove(scan->cache, file, descriptor);
 
 	if (!error) {
-		note(scan, &scan->cache->damaged, &scan->cache->damaged_count, damage, "it is made anew");
+		cache_note_damage(scan->cache, damage, "it is made anew");
 		return 0;
 	}
 	problem_clear(damage);
