@@ -41,7 +41,8 @@ static void read_counts(const struct update_filesystem *filesystem, struct updat
 
 /*
  * Until here nothing of the image has been written but the replay, which target_replay() has made, and the block of the
- * feature mmp.
+ * feature mmp. There libext2fs has put e2fsck's mark, which keeps others out until the filesystem is closed, without
+ * being renewed.
  */
 static errcode_t check_again(const struct carrying *carrying, const struct update_filesystem *filesystem)
 {

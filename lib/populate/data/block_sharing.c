@@ -310,26 +310,31 @@ bool block_sharing_copy(struct block_sharing *sharing, const struct block_transf
 }
 
 /* Names what keeps whole blocks of the layers from being shared; NULL: nothing, or what the user cannot change. */
-static const char *obstacle(const struct plan *plan, uint64_t host_bytes, errcode_t refusal)
+static const char *obstacle(const struct plan *plan, int image, errcode_t refusal)
 {
+	if (refusal == EXDEV)
+		return "the cache is on another filesystem";
+	if (try_sharing(image, image))
+		return NULL;
 	if (plan->format.block_bytes != CONTENTS_BLOCK_BYTES)
 		return "its blocks have another size than 4096 bytes (-b 4096 makes them so)";
-	if (host_bytes > CONTENTS_BLOCK_BYTES)
+	if (host_block_bytes(image) > CONTENTS_BLOCK_BYTES)
 		return "the filesystem that it is on has larger blocks than 4096 bytes";
-	if (plan->options->offset_bytes % CONTENTS_BLOCK_BYTES)
-		return "its offset is not a multiple of 4096 bytes";
-	return refusal == EXDEV ? "the cache is on another filesystem" : NULL;
+	return plan->options->offset_bytes % CONTENTS_BLOCK_BYTES ? "its offset is not a multiple of 4096 bytes" : NULL;
 }
 
 errcode_t block_sharing_warn(const struct plan *plan, const struct image_file *file, errcode_t refusal,
                              struct warnings *warnings)
 {
 	const struct populate_options *options = plan->options;
-	const char *reason = obstacle(plan, host_block_bytes(file->image.descriptor), refusal);
+	int image = file->image.descriptor;
 	struct problem problem = { 0 };
 
-	if (!options->layer_cache || options->reflink == REFLINK_NEVER || options->android_sparse || !reason ||
-	    !is_regular(file->image.descriptor))
+	if (!options->layer_cache || options->reflink == REFLINK_NEVER || options->android_sparse || !is_regular(image))
+		return 0;
+	const char *reason = obstacle(plan, image, refusal);
+
+	if (!reason)
 		return 0;
 	problem_set_reason(&problem, EXDEV, options->image, "copies blocks of the layer cache", "%s", reason);
 	return warnings_add(warnings, &problem, 1);

@@ -422,8 +422,7 @@ static errcode_t look_at_source(struct layer_scan *scan)
 	scan->is_layer = scan->source->archive == &archive_kind_layer;
 	if (scan->is_layer)
 		return 0;
-	scan->is_direct = stat(scan->source->path, &status) ||
-	                  scan_output_of(scan->options, &status) != SCAN_OUTPUTS;
+	scan->is_direct = stat(scan->source->path, &status) || scan_output_of(scan->options, &status) != SCAN_OUTPUTS;
 	return scan->is_direct ? 0 : source_digest_check(scan->source, scan->problem);
 }
 

@@ -41,7 +41,7 @@ struct placed_inode {
 	uint32_t node, ino;
 	uint32_t generation;
 	struct extent_list extents; /* the final ones have been copied and committed, and are the holders' */
-	struct holder *holders; /* owned */
+	struct holder *holders;     /* owned */
 	size_t holder_count, holder_capacity;
 	uint64_t *map_blocks; /* owned */
 	uint32_t map_block_count;

@@ -128,8 +128,8 @@ static uint32_t shortest(const struct free_extents *list, uint32_t wanted)
 }
 
 /*
- * Returns the best length for so many clusters; 0: nothing is free. It searches once for each window that it has to list:
- * once all are, a request that nothing can hold costs no more than others.
+ * Returns the best length for so many clusters; 0: nothing is free. It searches once for each window that it has to
+ * list: once all are, a request that nothing can hold costs no more than others.
  */
 static errcode_t choose_length(struct free_extents *list, uint32_t window, uint32_t wanted, uint32_t *length)
 {

@@ -12,7 +12,8 @@ static errcode_t add_orphan(const struct volume *volume, uint32_t ino, void *raw
 
 	if (error)
 		return error;
-	/* Later times are no links of a list: e2fsck has released this one, but has left its slot in the orphan file. */
+	/* Later times are no links of a list: e2fsck has released this one, but has left its slot in the orphan file.
+	 */
 	if (inode.all.deletion_time > volume->inodes)
 		return 0;
 	space->blocks += inode.all.value.blocks;

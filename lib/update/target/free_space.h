@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What of the image is free for the update. */
+/* The space of the image that is free for the update. */
 #pragma once
 
 #include "image/volume.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What holders take (apply/releasing.h): inodes without names, which have the parts of a file that no transaction can
- * hold until it is whole, or old contents until they are freed piece by piece. They are made when most of the space has
- * been taken, so there has to be room for them.
+ * The need of holders (apply/releasing.h). They are inodes without names, which have the parts of a file that no
+ * transaction can hold until it is whole, or old contents until they are freed piece by piece. They are made when most
+ * of the space has been taken, so there has to be room for them.
  */
 #pragma once
 
@@ -16,8 +16,8 @@
 #define HOLDING_LEAST_BLOCKS 64u
 /*
  * The most blocks that an action logs, without bitmaps and releases: three inodes (its own, the replaced one, the
- * directory's), a shared xattr block, and the blocks of a directory whose leaf and index are split. Batches have no more
- * actions than fit the log by this, so there are no more holders.
+ * directory's), a shared xattr block, and the blocks of a directory whose leaf and index are split. Batches have no
+ * more actions than fit the log by this, so there are no more holders.
  */
 #define ACTION_LOGGED_BLOCKS 14u
 

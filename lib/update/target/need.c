@@ -141,8 +141,8 @@ static uint64_t name_bytes(const struct tree_node *node)
 	return node->name_bytes + 16u;
 }
 
-errcode_t update_need_count(const struct update_options *options, struct update_plan *plan,
-                            const struct volume *volume, struct update_need *need)
+errcode_t update_need_count(const struct update_options *options, struct update_plan *plan, const struct volume *volume,
+                            struct update_need *need)
 {
 	const struct ondisk_format *format = &volume->format;
 	SCOPE_FREE uint8_t *raw = malloc(format->inode_bytes);

@@ -27,7 +27,7 @@ MUST_CHECK errcode_t orphans_release_old(struct update_filesystem *filesystem, c
  */
 MUST_CHECK errcode_t orphans_release(struct update_filesystem *filesystem);
 
-/* Of the blocks that a transaction may log, so many are for the release of an inode. */
+/* The release of an inode gets so many of the blocks that a transaction may log. */
 static inline uint64_t orphans_share_of(uint64_t room)
 {
 	return room / 2;

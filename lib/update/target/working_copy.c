@@ -118,8 +118,9 @@ errcode_t working_copy_make(const struct update_options *options, struct working
 }
 
 /*
- * resize2fs (1.47.0) adds blocks to a group's count of free clusters where the filesystem has clusters. e2fsck -p corrects
- * that, and fails if it finds damage by whose repair a file could be lost: the update has not looked at all of them.
+ * resize2fs (1.47.0) adds blocks to a group's count of free clusters where the filesystem has clusters. e2fsck -p
+ * corrects that, and fails if it finds damage by whose repair a file could be lost: the update has not looked at all of
+ * them.
  */
 static errcode_t correct_counts(const struct child *resizer, const struct working_copy *copy, struct problem *problem)
 {
