@@ -47,17 +47,6 @@ struct archive_facts {
 	bool asked_host;         /* an ACL has names that were looked up among the accounts of this host */
 };
 
-/* The files and devices that a program writes. A source may hold one, or be one. */
-enum scan_output {
-	SCAN_IMAGE,
-	SCAN_HASH_TREE, /* dm-verity's, in a file of its own */
-	SCAN_ROOT_HASH,
-	SCAN_OUTPUTS, /* none of them */
-};
-
-/* As messages call them: "image". */
-extern const char *const scan_output_names[SCAN_OUTPUTS];
-
 struct scan_options {
 	const struct stat *outputs[SCAN_OUTPUTS]; /* of files and devices; NULL: it is not there yet, or not wanted */
 	bool *skipped; /* SCAN_OUTPUTS of them: a directory sets those that it has left out to true; may be NULL */
