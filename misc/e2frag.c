@@ -7,13 +7,11 @@
 
 #include <ext2fs/ext2fs.h>
 
-#include "analyze/forms/saved_report.h"
 #include "analyze/analyze.h"
-#include "analyze/read/filesystem.h"
+#include "e2frag_history.h"
 #include "e2frag_options.h"
+#include "e2frag_subject.h"
 #include "image/lookup.h"
-#include "image/replayed.h"
-#include "image/target.h"
 #include "populate/output/output.h"
 #include "support/io/same_file.h"
 #include "support/io/whole_io.h"
@@ -22,92 +20,6 @@
 #define EXIT_SCORE 3
 
 const char *tool_name = "e2frag";
-
-/* --- The filesystem or the saved report --------------------------------------------------------------- */
-
-/* An open filesystem and its report, or only a report that --json wrote: saved.text. */
-struct subject {
-	struct target target;
-	struct volume volume;
-	struct report *report;
-	bool is_open;
-	struct saved_report saved;
-};
-
-static void subject_close(struct subject *subject)
-{
-	if (subject->report)
-		report_destroy(subject->report);
-	free(subject->report);
-	if (subject->is_open)
-		volume_close(&subject->volume);
-	target_free(&subject->target);
-	saved_report_free(&subject->saved);
-}
-
-/* What cannot be read as if its journal had been replayed is read as it lies; refusal says why. */
-static errcode_t open_volume(struct subject *subject, struct problem *refusal, struct problem *problem)
-{
-	const struct target *target = &subject->target;
-	errcode_t error = volume_open_as_replayed(target->path, target->offset_bytes, &subject->volume, refusal);
-
-	if (error)
-		error = volume_open(target->path, target->offset_bytes, &subject->volume, problem);
-	subject->is_open = !error;
-	if (!error)
-		report_filesystem_describe(&subject->volume, &subject->report->filesystem);
-	/* Files of e2image are handled like truncated images. */
-	bool may_be_other = error ? error == EXT2_ET_BAD_MAGIC || error == EXT2_ET_SHORT_READ :
-	                            subject->report->filesystem.missing_blocks;
-
-	return may_be_other ? target_explain(target, error, problem) : error;
-}
-
-/* Warns if a report may be wrong, or is of what is not in its place yet. */
-static void warn(const struct subject *subject, const struct problem *refusal)
-{
-	const struct volume *volume = &subject->volume;
-	const char *path = subject->target.path;
-
-	if (volume->is_mounted)
-		print_failure_reason(EBUSY, path, "is mounted and may change while it is read",
-		                     "the report may be wrong");
-	else if (volume->is_replayed)
-		print_failure_reason(EBUSY, path, "has a journal that was not replayed",
-		                     "the report shows what a replay would leave");
-	else if (volume->needs_recovery)
-		print_failure_reason(EBUSY, path, "has a journal that was not replayed",
-		                     "the report may be wrong, because the journal cannot be read: %s",
-		                     refusal->reason ? refusal->reason : error_message(refusal->error));
-}
-
-/*
- * Opens a filesystem, and warns if its report may be wrong. offset_bytes, partition: as for target_find().
- * may_be_saved: if the name is that of a saved report, reads it. The caller calls subject_close() in any case.
- */
-static errcode_t subject_open(const char *name, uint64_t offset_bytes, unsigned int partition, bool may_be_saved,
-                              struct subject *subject, struct problem *problem)
-{
-	*subject = (struct subject){ 0 };
-	if (may_be_saved && saved_report_is(name))
-		return saved_report_read(name, &subject->saved, problem);
-	subject->report = calloc(1, sizeof(*subject->report));
-	if (!subject->report)
-		return problem_set(problem, ENOMEM, name, "cannot open");
-	errcode_t error = target_find(name, offset_bytes, partition, &subject->target, problem);
-
-	if (error)
-		return error;
-	struct problem refusal = { 0 };
-
-	error = open_volume(subject, &refusal, problem);
-	if (!error) {
-		subject->report->filesystem.target = name;
-		warn(subject, &refusal);
-	}
-	problem_clear(&refusal);
-	return error;
-}
 
 /* --- --html: the page and the file that it is in ------------------------------------------------------------------ */
 
@@ -222,6 +134,10 @@ static int print_report(struct command *command, const struct report *report)
 
 	if (command->html && page_write(command, report, NULL, &problem))
 		return print_problem(&problem);
+	if (command->options.lists) {
+		command->output_error = form_list(report, command->ends_with_nul, stdout);
+		return EXIT_SUCCESS;
+	}
 	command->output_error = command->form->print(report, &command->parts, stdout);
 	return EXIT_SUCCESS;
 }
@@ -248,7 +164,7 @@ static errcode_t analyze_subject(struct command *command, struct subject *subjec
 	interrupt_uninstall();
 	progress_end(command->options.progress);
 	if (error)
-		interrupt_explain(command->name, problem);
+		interrupt_explain(subject->name, problem);
 	return error;
 }
 
@@ -265,13 +181,7 @@ static errcode_t compute_figures(const struct command *command, const struct sub
 	if (command->html)
 		return problem_set_reason(problem, EINVAL, name, "cannot make a page",
 		                          "a saved report lacks part of it: name the filesystem itself");
-	if (!compared->figures.has_free_space && !command->options.without_free)
-		return problem_set_reason(problem, EINVAL, name, "cannot compare",
-		                          "the saved report has no free space: use --only=files");
-	if (!compared->figures.has_files && !command->options.without_files)
-		return problem_set_reason(problem, EINVAL, name, "cannot compare",
-		                          "the saved report has no files: use --only=free");
-	return 0;
+	return check_saved_parts(&compared->figures, &command->parts, name, "cannot compare", problem);
 }
 
 static errcode_t print_comparison(struct command *command, const struct subject *first, const struct subject *second,
@@ -294,7 +204,7 @@ static int compare(struct command *command, const struct subject *subject)
 {
 	struct problem problem = { 0 };
 	struct subject other;
-	errcode_t error = subject_open(command->compare, 0, 0, true, &other, &problem);
+	errcode_t error = subject_open(command->compare, 0, 0, true, command->progress, &other, &problem);
 
 	if (!error)
 		error = analyze_subject(command, &other, &problem);
@@ -354,20 +264,21 @@ static errcode_t read_delta(const struct command *command, const struct subject 
 static errcode_t compare_with_old(const struct command *command, struct subject *subject, struct delta *delta,
                                   struct problem *problem)
 {
-	struct target target = { 0 };
+	const char *old = command->against.old;
+	struct place place;
 
-	if (!command->against.old)
+	if (!old)
 		return 0;
 	errcode_t error =
-		target_find(command->against.old, command->offset_bytes, command->partition, &target, problem);
+		place_find(old, command->offset_bytes, command->partition, command->progress, &place, problem);
 
 	if (!error)
-		error = read_delta(command, subject, &target, delta, problem);
-	target_free(&target);
+		error = place_rename(&place, read_delta(command, subject, &place.target, delta, problem), old, problem);
+	place_leave(&place);
 	if (error)
 		return error;
 	subject->report->delta = delta;
-	return against_write_ranges(&command->against, subject->target.path, delta, problem);
+	return against_write_ranges(&command->against, subject->path, delta, problem);
 }
 
 static int analyze_and_print(struct command *command, struct subject *subject, struct delta *delta)
@@ -391,22 +302,87 @@ static int analyze_and_print(struct command *command, struct subject *subject, s
 	return status;
 }
 
-static int run(struct command *command)
+/* Reads one of several filesystems; its report is kept. What is wrong has been said. */
+static int read_one(struct command *command, const char *name, struct subject *subject)
 {
 	struct problem problem = { 0 };
+	errcode_t error = subject_open(name, command->offset_bytes, command->partition, false, command->progress,
+	                               subject, &problem);
+
+	if (!error)
+		error = analyze_subject(command, subject, &problem);
+	if (error) {
+		subject->is_left_out = true;
+		subject_leave(subject);
+		return print_problem(&problem);
+	}
+	print_left_out(command, subject);
+	int status = print_damage(subject);
+
+	subject_leave(subject);
+	return status;
+}
+
+/* One that cannot be read is left out, and the others are shown. */
+static int run_several(struct command *command)
+{
+	SCOPE_FREE struct subject *subjects = calloc(command->name_count, sizeof(*subjects));
+	SCOPE_FREE const struct report **reports = calloc(command->name_count, sizeof(*reports));
+	size_t count = 0, read = 0;
+	int status = EXIT_SUCCESS;
+	bool is_too_high = false;
+
+	if (!subjects || !reports)
+		exit_without_memory();
+	while (read < command->name_count && !interrupt_pending()) {
+		struct subject *subject = &subjects[read];
+
+		if (read_one(command, command->names[read++], subject))
+			status = EXIT_FAILURE;
+		if (subject->is_left_out)
+			continue;
+		reports[count++] = subject->report;
+		is_too_high = is_too_high || is_above(command, subject->report->verdict.score);
+	}
+	if (!interrupt_pending())
+		command->output_error = command->form->print_all(reports, count, &command->parts, stdout);
+	while (read)
+		subject_close(&subjects[--read]);
+	return !status && is_too_high ? EXIT_SCORE : status;
+}
+
+static int run_one(struct command *command)
+{
+	struct problem problem = { 0 };
+	struct past past = { 0 };
 	struct subject subject;
 	struct delta delta = { 0 };
 	int status;
 
-	if (subject_open(command->name, command->offset_bytes, command->partition, command->compare, &subject,
-	                 &problem))
+	if (command->history.count && past_read(&command->history, &command->parts, &past, &problem)) {
+		past_free(&past);
+		return print_problem(&problem);
+	}
+
+	if (subject_open(command->name, command->offset_bytes, command->partition, command->compare, command->progress,
+	                 &subject, &problem))
 		status = print_problem(&problem);
 	else if (command->paths.count)
 		status = print_paths(command, &subject);
-	else
+	else {
+		if (command->history.count)
+			subject.report->history = &past.history;
 		status = analyze_and_print(command, &subject, &delta);
+	}
 	delta_free(&delta);
 	subject_close(&subject);
+	past_free(&past);
+	return status;
+}
+
+static int run(struct command *command)
+{
+	int status = command->name_count > 1 ? run_several(command) : run_one(command);
 	errcode_t error = command->output_error ? command->output_error : flush_output(stdout);
 
 	return error ? print_failure(error, "standard output", "cannot write") : status;

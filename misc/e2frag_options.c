@@ -12,10 +12,13 @@
 #define MOST_QUICK_SECONDS 86400
 #define DEFAULT_QUICK_SECONDS 10
 #define DEFAULT_BATCH_FILES 1000
+#define PAGE_DIRECTORY_DEPTH 2 /* so that the map of directories has something in it */
 
 static const char usage[] =
 	"Usage: e2frag [options] IMAGE|DEVICE|LABEL=...|UUID=...\n"
-	"Shows how fragmented the files and the free space of an ext2, ext3 or ext4 filesystem are, without a mount.\n";
+	"       e2frag [options] IMAGE IMAGE...\n"
+	"Shows how fragmented the files and the free space of an ext2, ext3 or ext4 filesystem are, without a mount.\n"
+	"An image may be packed (gzip, zstd, xz) or qcow2.\n";
 
 static const char *form_name(unsigned int index)
 {
@@ -69,6 +72,15 @@ static void set_max_score(struct command *command, const struct taken_option *op
 	command->score_decimals = (unsigned int)decimals;
 }
 
+/* The words are those of enum file_kind. */
+static void set_list(struct command *command, const struct taken_option *option)
+{
+	static const enum file_kind kinds[] = { FILE_SCATTERED, FILE_SPARSE, FILE_SPLIT };
+
+	command->options.lists = true;
+	command->options.list_kind = kinds[option->value];
+}
+
 static void set_by_directory(struct command *command, const struct taken_option *option UNUSED)
 {
 	command->parts.by_directory = true;
@@ -77,6 +89,11 @@ static void set_by_directory(struct command *command, const struct taken_option 
 static void set_unlink_cost(struct command *command, const struct taken_option *option UNUSED)
 {
 	command->parts.unlink = true;
+}
+
+static void set_predict(struct command *command, const struct taken_option *option UNUSED)
+{
+	command->options.predicts = true;
 }
 
 static void set_quick(struct command *command, const struct taken_option *option)
@@ -135,17 +152,42 @@ static const struct option_row options[] = {
 	  .set = set_unlink_cost,
 	  .help = "also show which bitmaps deleting the files of each directory would write, in\n"
 	          "transactions of FILES files (default 1000)" },
+	{ .name = "predict",
+	  .argument = "SIZE",
+	  .kind = ARGUMENT_SIZE,
+	  .is_optional = true,
+	  .minimum = 1,
+	  .maximum = INT64_MAX,
+	  FIELD(options.deleted_bytes),
+	  .set = set_predict,
+	  .help = "also say what score mending the worst or all scattered files would bring, and what\n"
+	          "free space deleting files of SIZE" },
 	{ .name = "path",
 	  .argument = "PATH",
 	  .kind = ARGUMENT_TEXT,
 	  FIELD(paths),
 	  .help = "show the extents of one file; may be given several times; <N> is inode N" },
 	{ .letter = 'v', FIELD(with_rows), .help = "with --path: a row for each extent" },
+	{ .name = "list",
+	  .argument = "KIND",
+	  .kind = ARGUMENT_WORDS,
+	  .words = "scattered|sparse|split",
+	  .set = set_list,
+	  .help = "instead print the paths of all files that are scattered, sparse or split, for\nother programs" },
+	{ .letter = '0',
+	  FIELD(ends_with_nul),
+	  .help = "with --list: a NUL byte after each path, not a newline, as xargs -0 reads" },
 	{ .name = "compare",
 	  .argument = "OTHER",
 	  .kind = ARGUMENT_IMAGE,
 	  FIELD(compare),
 	  .help = "show IMAGE and OTHER side by side instead; either may be what\n--json has written" },
+	{ .name = "history",
+	  .argument = "FILE",
+	  .kind = ARGUMENT_FILE,
+	  FIELD(history),
+	  .help = "also show how the figures have changed since FILE, which --json has written; may be\ngiven several "
+	          "times" },
 	AGAINST_ROWS,
 	{ .name = "html",
 	  .argument = "FILE",
@@ -191,6 +233,7 @@ static const char examples[] =
 	"Examples:\n"
 	"  e2frag /dev/sda1                         a report that ends in a verdict\n"
 	"  e2frag --json --max-score=30 root.img    for scripts: status 3 if e4defrag's score is above 30\n"
+	"  e2frag --list=scattered -0 /dev/sda1 | sed -z s,^,/mnt, | xargs -0 e4defrag    of what is mounted there\n"
 	"  e2frag --html=report.html --compare=new.img old.img    before and after, as a page\n";
 
 static const struct command_line command_line = { .usage = usage, .tables = { options }, .epilogue = examples };
@@ -260,8 +303,52 @@ static void check_against(struct command *command)
 		usage_error("--quick leaves out part of the filesystem, which --against needs");
 }
 
+static void check_list(const struct command *command)
+{
+	if (command->ends_with_nul && !command->options.lists)
+		usage_error("-0 works only with --list");
+	if (!command->options.lists)
+		return;
+	if (command->form != report_forms || command->paths.count || command->compare || command->against.old ||
+	    command->history.count || command->html || command->options.predicts || command->name_count > 1)
+		usage_error("--list prints nothing but the paths of one filesystem");
+	if (command->options.without_files)
+		usage_error("--list is about files, which --only=free leaves out");
+	if (command->options.quick_seconds)
+		usage_error("--quick leaves out directories, which --list needs");
+}
+
+static void check_history(const struct command *command)
+{
+	if (!command->history.count)
+		return;
+	if (command->paths.count || command->compare || !compares(command->form))
+		usage_error("--history works only with %s output of a whole filesystem", forms_that(compares));
+	if (command->options.quick_seconds)
+		usage_error("--quick leaves out part of the figures, which --history needs");
+}
+
+static void check_predict(const struct command *command)
+{
+	const struct analyze_options *analysis = &command->options;
+
+	if (!analysis->predicts)
+		return;
+	if (command->paths.count || command->compare || !compares(command->form))
+		usage_error("--predict works only with %s output of a whole filesystem", forms_that(compares));
+	if (analysis->without_files)
+		usage_error("--predict is about files, which --only=free leaves out");
+	if (analysis->deleted_bytes && analysis->without_free)
+		usage_error("--predict=SIZE is about free space, which --only=files leaves out");
+	if (analysis->quick_seconds)
+		usage_error("--quick leaves out part of the files, which --predict needs");
+}
+
 static void check_command(struct command *command)
 {
+	check_predict(command);
+	check_history(command);
+	check_list(command);
 	if (command->partition && command->offset_bytes)
 		usage_error("--partition and --offset both say where the filesystem is: give one of them");
 	check_form(command);
@@ -279,6 +366,22 @@ static void check_command(struct command *command)
 		usage_error("--max-score is the score of all files: it cannot be combined with --path");
 }
 
+static bool shows_several(const struct report_form *form)
+{
+	return form->print_all;
+}
+
+static void check_several(const struct command *command)
+{
+	if (!shows_several(command->form))
+		usage_error("%s: several filesystems can be shown only as %s", command->names[1],
+		            forms_that(shows_several));
+	if (command->paths.count || command->compare || command->against.old || command->history.count || command->html)
+		usage_error("%s: only one filesystem can be given with --path, --compare, --against, --history and "
+		            "--html",
+		            command->names[1]);
+}
+
 /* Chooses which parts of the filesystem need not be read. */
 static void choose_parts(struct command *command)
 {
@@ -286,10 +389,17 @@ static void choose_parts(struct command *command)
 
 	if (!command->form->has_files && command->max_score == ANY_SCORE)
 		analysis->without_files = true;
-	if (!command->form->has_free_space)
+	if (!command->form->has_free_space || analysis->lists)
 		analysis->without_free = true;
+	if (analysis->lists)
+		analysis->worst_limit = SIZE_MAX;
 	analysis->with_groups = command->parts.groups || command->html;
 	analysis->by_directory = command->parts.by_directory || command->html;
+	analysis->predicts = analysis->predicts || (command->html && !analysis->without_files);
+	if (command->html && !analysis->without_files && !analysis->without_free)
+		analysis->map_cells = PAGE_MOST_CELLS;
+	if (command->html && !command->parts.by_directory)
+		analysis->directory_depth = PAGE_DIRECTORY_DEPTH;
 	if (!command->parts.unlink && !command->html)
 		analysis->unlink_batch_files = 0;
 	command->parts.free_space = !analysis->without_free;
@@ -311,14 +421,17 @@ void command_parse(int argument_count, char **arguments, struct command *command
 
 	if (next >= argument_count)
 		usage_error("IMAGE is missing");
-	command->name = arguments[next++];
-	if (next < argument_count)
-		usage_error("%s: only one filesystem can be given (another one with --compare)", arguments[next]);
+	command->name = arguments[next];
+	command->names = arguments + next;
+	command->name_count = (size_t)(argument_count - next);
 	check_command(command);
+	if (command->name_count > 1)
+		check_several(command);
 	choose_parts(command);
 }
 
 void command_free(struct command *command)
 {
 	free(command->paths.list);
+	free(command->history.list);
 }

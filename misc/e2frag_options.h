@@ -12,7 +12,9 @@
 #define ANY_SCORE INFINITY
 
 struct command {
-	const char *name;    /* of the filesystem */
+	char **names; /* of the filesystems; borrowed */
+	size_t name_count;
+	const char *name;    /* the first of them */
 	const char *compare; /* name of another one; NULL: none */
 	struct against against;
 	const char *html;        /* file for the page; NULL: none */
@@ -21,6 +23,8 @@ struct command {
 	enum progress_style progress;
 	const struct report_form *form;
 	struct argument_list paths;
+	struct argument_list history; /* saved reports */
+	bool ends_with_nul;           /* the paths of --list */
 	bool with_rows;
 	uint64_t chunk_kilobytes;
 	double max_score; /* ANY_SCORE: no limit */

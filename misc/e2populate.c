@@ -122,6 +122,14 @@ static bool existing_may_go(const char *path)
 	return !found || ask();
 }
 
+static bool outputs_may_go(const struct populate_options *options)
+{
+	const struct dm_verity_options *verity = &options->dm_verity;
+
+	return existing_may_go(options->image) &&
+	       (!verity->target || verity->is_appended || existing_may_go(verity->target));
+}
+
 /* --- The report --------------------------------------------------------------------------------------------------- */
 
 static void report_print_size(const struct populate_options *options, const struct populate_report *report)
@@ -308,7 +316,7 @@ static errcode_t report_print_json(const struct populate_options *options, const
 	if (report->delta.old_path)
 		form_delta_json(&json, &report->delta);
 	json_members(&json, JSON_COUNT("warnings", report->warnings.count), JSON_BOOLEAN("verified", report->verified),
-	             JSON_BOOLEAN("skipped_image", report->skipped_image));
+	             JSON_BOOLEAN("skipped_image", report->skipped[SCAN_IMAGE]));
 	write_times(&json, "seconds", report->seconds, shown);
 	write_times(&json, "serial_seconds", report->serial_seconds, shown);
 	json_open_array(&json, "workers");
@@ -335,6 +343,19 @@ static errcode_t report_end(const struct populate_options *options, errcode_t er
 	else if (error)
 		print_failure(error, options->image, "the image is whole, but its report cannot be written");
 	return error;
+}
+
+static void report_print_skipped(const struct populate_options *options, const struct populate_report *report)
+{
+	const char *const paths[SCAN_OUTPUTS] = {
+		[SCAN_IMAGE] = options->image,
+		[SCAN_HASH_TREE] = options->dm_verity.target,
+		[SCAN_ROOT_HASH] = options->dm_verity.root_hash_path,
+	};
+
+	for (int output = 0; output < SCAN_OUTPUTS; output++)
+		if (report->skipped[output])
+			print_failure_reason(EINVAL, paths[output], NULL, "is in its own source and is left out");
 }
 
 /* Prints what mke2fs has printed. */
@@ -377,8 +398,7 @@ static int run(struct command *command)
 	}
 	for (size_t i = 0; i < report.warnings.count; i++)
 		print_problem(&report.warnings.list[i]);
-	if (report.skipped_image)
-		print_failure_reason(EINVAL, command->options.image, NULL, "is in its own source and is left out");
+	report_print_skipped(&command->options, &report);
 	if (command->options.mke2fs_output)
 		report_print_file(command->options.mke2fs_output, command->json ? stderr : stdout);
 	if (command->json)
@@ -465,7 +485,7 @@ int main(int argument_count, char **arguments)
 		interrupt_install();
 		return end(&command, layer_cache_run(&command));
 	}
-	if (!command.force && !command.options.size_only && !existing_may_go(command.options.image)) {
+	if (!command.force && !command.options.size_only && !outputs_may_go(&command.options)) {
 		command_free(&command);
 		return EXIT_FAILURE;
 	}

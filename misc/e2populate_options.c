@@ -197,6 +197,12 @@ static void set_limit(struct command *command, const struct taken_option *option
 	command->metadata_limit_given |= source_limits_read(option->argument, &command->options.limits);
 }
 
+static void set_zeros(struct command *command, const struct taken_option *option)
+{
+	(void)option;
+	command->zeros_given = true;
+}
+
 static void set_reflink(struct command *command, const struct taken_option *option)
 {
 	command->reflink_given = option->argument;
@@ -235,6 +241,29 @@ static void choose_against(struct command *command)
 			usage_error("--against-ranges: %s is another file of this run", command->against.ranges);
 	command->options.against = command->against.old;
 	command->options.against_chunk_bytes = command->against.chunk_bytes;
+}
+
+static void set_layout(struct command *command, const struct taken_option *option)
+{
+	(void)option;
+	command->layout_given = true;
+}
+
+/* Layers are placed so that they can be shared, and what is shared is not read to look for zeros. */
+static void choose_layout(struct command *command)
+{
+	struct populate_options *options = &command->options;
+
+	if (options->layer_cache && !command->layout_given)
+		options->layout = LAYOUT_LAYERS;
+	if (options->layout == LAYOUT_LAYERS && !command->zeros_given)
+		options->zeros_of_source = true;
+	if (options->keeps_hidden && !options->layer_cache)
+		usage_error("--keep-hidden works only with --layer-cache: elsewhere nothing knows what is hidden");
+	if (options->keeps_hidden && options->layout != LAYOUT_LAYERS)
+		usage_error("--keep-hidden works only with --layout=layers");
+	if (options->keeps_hidden && options->stable_from)
+		usage_error("--keep-hidden: with --stable-from blocks keep other distances than in the layers");
 }
 
 /* Sharing saves nothing if every byte is read anyway. */
@@ -376,6 +405,7 @@ static const struct option_row own_rows[] = {
 	  .kind = ARGUMENT_WORDS,
 	  .words = "contents|source",
 	  FIELD(options.zeros_of_source),
+	  .set = set_zeros,
 	  .help = "what becomes holes: holes of SOURCE and zeros that its data hold (the\n"
 	          "default), or only holes of SOURCE, and its data are not looked at" },
 	{ .name = "limit",
@@ -517,6 +547,19 @@ static const struct option_row own_rows[] = {
 	          "the two differ in few; UUID and sizes are OLD's unless given" },
 	AGAINST_ROWS,
 	PROGRESS_ROW(progress),
+	{ .name = "layout",
+	  .argument = "tree|layers",
+	  .kind = ARGUMENT_WORDS,
+	  .words = "tree|layers",
+	  FIELD(options.layout),
+	  .set = set_layout,
+	  .help = "where contents are placed: with what lies beside them in the tree (the default),\n"
+	          "or with all that is of the same SOURCE or layer, so that images can share the\n"
+	          "blocks of layers (the default with --layer-cache; implies --zeros=source)" },
+	{ .name = "keep-hidden",
+	  FIELD(options.keeps_hidden),
+	  .help = "with --layer-cache: what later layers hide keeps its place in IMAGE, as free blocks,\n"
+	          "so each layer is shared in one piece; what it held can be read there" },
 	{ .name = "reflink",
 	  .argument = "auto|always|never",
 	  .kind = ARGUMENT_WORDS,
@@ -722,6 +765,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 		command->progress = PROGRESS_NONE;
 	choose_owners(command);
 	choose_labels(command);
+	choose_layout(command);
 	choose_reflink(command);
 	const uint64_t usual_bytes = memory_available() / 100 * USUAL_MEMORY_PERCENT;
 

@@ -24,6 +24,7 @@ struct command {
 	bool memory_given;
 	bool metadata_limit_given;
 	struct against against;
+	bool zeros_given, layout_given;
 	const char *reflink_given; /* NULL: it is not */
 	bool size_like;            /* of the first source that is an image: */
 	char size_text[24];        /* its size */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
+#include "analyze/forms/form_delta.h"
 #include "e2update_options.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
@@ -49,6 +50,10 @@ static void print_report(const struct command *command, const struct update_repo
 		       units_plural(report->commits));
 	if (report->grown_bytes)
 		printf("larger by %s\n", units_bytes(report->grown_bytes).text);
+	if (*report->root_hash)
+		printf("root hash: %s\n", report->root_hash);
+	if (report->delta.old_path)
+		form_delta_text(&report->delta, "against ", stdout);
 }
 
 /* The keys are those of e2update(8). */
@@ -65,6 +70,10 @@ static errcode_t print_json(const struct command *command, const struct update_r
 	             JSON_COUNT("logged_blocks", report->logged_blocks),
 	             JSON_COUNT("direct_blocks", report->direct_blocks), JSON_COUNT("grown_bytes", report->grown_bytes),
 	             JSON_COUNT("warnings", report->warnings.count));
+	if (*report->root_hash)
+		json_string(&json, "root_hash", report->root_hash);
+	if (report->delta.old_path)
+		form_delta_json(&json, &report->delta);
 	json_close_object(&json);
 	return json_end(&json);
 }
@@ -93,11 +102,13 @@ static int run(struct command *command)
 	progress_end(command->options.progress);
 	for (size_t i = 0; i < report.warnings.count; i++)
 		print_problem(&report.warnings.list[i]);
-	if (report.skipped_image)
+	if (report.skipped[SCAN_IMAGE])
 		print_failure_reason(EINVAL, command->options.image, NULL, "is in its own source and is left out");
 	if (!error && (error = show(command, &report)))
 		problem_set(&problem, error, command->options.image,
 		            "the update is done, but its report cannot be written");
+	if (!error)
+		error = against_write_ranges(&command->against, command->options.image, &report.delta, &problem);
 	update_report_clear(&report);
 	if (!error)
 		return EXIT_SUCCESS;

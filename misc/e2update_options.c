@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "source_limits_option.h"
+#include "support/io/same_file.h"
 #include "support/run/memory.h"
 #include "support/text/units.h"
 #include "update/build/plain_path.h"
@@ -95,6 +96,13 @@ static void set_limit(struct command *command, const struct taken_option *option
 	command->metadata_limit_given |= source_limits_read(option->argument, &command->options.limits);
 }
 
+static void set_tree(struct command *command, const struct taken_option *option)
+{
+	if (strcmp(option->argument, "append") != 0)
+		usage_error("--dm-verity=%s: only what follows the filesystem is made anew (append)", option->argument);
+	command->options.renews_tree = true;
+}
+
 static void set_free(struct command *command, const struct taken_option *option)
 {
 	const char *argument = option->argument;
@@ -163,6 +171,13 @@ static const struct option_row options[] = {
 	  .words = "mtime|all",
 	  FIELD(options.all_times),
 	  .help = "all times of a new file are that of its modification (the default), or those of SOURCE" },
+	{ .name = "zeros",
+	  .argument = "contents|source",
+	  .kind = ARGUMENT_WORDS,
+	  .words = "contents|source",
+	  FIELD(options.zeros_of_source),
+	  .help = "what becomes holes: holes of SOURCE and long zeros that its data hold (the default),\n"
+	          "or only holes of SOURCE" },
 	{ .name = "limit",
 	  .argument = "LIST",
 	  .kind = ARGUMENT_TEXT,
@@ -198,6 +213,12 @@ static const struct option_row options[] = {
 	  FIELD(options.makes_new_file),
 	  .help = "change a copy, which shares blocks where the host can do that, and rename it; needed\n"
 	          "for a filesystem without a journal" },
+	{ .name = "dm-verity",
+	  .argument = "append",
+	  .kind = ARGUMENT_TEXT,
+	  .words = "append",
+	  .set = set_tree,
+	  .help = "make the hash tree that follows the filesystem anew; in a copy, as --new-file does" },
 	{ .name = "free",
 	  .argument = "SIZE|N%",
 	  .kind = ARGUMENT_TEXT,
@@ -211,6 +232,7 @@ static const struct option_row options[] = {
 	  .maximum = INT64_MAX,
 	  FIELD(options.offset_bytes),
 	  .help = "the filesystem begins there in IMAGE" },
+	AGAINST_ROWS,
 	{ .heading = "Work and messages" },
 	THREADS_ROW(options.threads),
 	PROGRESS_ROW(progress),
@@ -257,6 +279,20 @@ static void check_path(const char *option, const char *path)
 		usage_error("%s %s: the path leads upwards (..)", option, path);
 }
 
+static void choose_against(struct command *command)
+{
+	const struct against *against = &command->against;
+
+	against_check(&command->against);
+	if (against->old && command->options.is_dry_run)
+		usage_error("--dry-run changes nothing that --against could compare");
+	if (against->ranges && (would_be_same_file(against->ranges, command->options.image) ||
+	                        would_be_same_file(against->ranges, against->old)))
+		usage_error("--against-ranges: %s is another file of this run", against->ranges);
+	command->options.against = against->old;
+	command->options.against_chunk_bytes = against->chunk_bytes;
+}
+
 static void check_command(const struct command *command)
 {
 	if (command->options.into)
@@ -292,6 +328,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	if (next < argument_count)
 		usage_error("%s: nothing may follow IMAGE", arguments[next]);
 	choose_owners(command);
+	choose_against(command);
 	made->memory_bytes = memory_available() / 100 * USUAL_MEMORY_PERCENT;
 	if (!command->metadata_limit_given)
 		made->limits.metadata_bytes = made->memory_bytes;

@@ -2,6 +2,7 @@
 /* e2update's command line. */
 #pragma once
 
+#include "against_option.h"
 #include "command_line.h"
 #include "update/build/options.h"
 
@@ -11,6 +12,7 @@ struct command {
 	bool is_quiet, is_verbose, is_json;
 	bool metadata_limit_given;
 	struct argument_list sources, removed;
+	struct against against;
 	struct exclude *exclude; /* owned; NULL: nothing is left out */
 	struct owner_map owners;
 	struct problem problem; /* of the option that was just read */

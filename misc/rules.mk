@@ -3,7 +3,9 @@ tools := e2allocsim e2extract e2frag e2populate e2update ext2mb-run
 tool_sources := misc/command_line.c misc/completion.c misc/option_row.c misc/tool.c
 e2frag_sources := \
 	misc/e2frag.c \
+	misc/e2frag_history.c \
 	misc/e2frag_options.c \
+	misc/e2frag_subject.c \
 	misc/against_option.c \
 	$(tool_sources)
 e2extract_sources := \
@@ -22,6 +24,7 @@ e2populate_sources := \
 	misc/verity_options.c \
 	$(tool_sources)
 e2update_sources := \
+	misc/against_option.c \
 	misc/e2update.c \
 	misc/e2update_options.c \
 	misc/source_limits_option.c \

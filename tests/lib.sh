@@ -92,6 +92,19 @@ scale() {
 	fi
 }
 
+# changed_lately: of the files on standard input, a name each line, those that the working tree or one of the last 100 commits
+# changed: the rest was looked at when it was changed. All of them where there is no history of git's, and in make soak, which is
+# to be run when the rules have changed. In the top folder.
+changed_lately() {
+	if [ -z "${SOAK:-}" ] && [ -z "$(git rev-parse --show-prefix 2>&1)" ] && {
+		git log -n 100 --format= --name-only && git diff --name-only HEAD && git ls-files --others --exclude-standard
+	} >"$work/changed" 2>/dev/null; then
+		grep -Fx -f "$work/changed"
+	else
+		cat
+	fi
+}
+
 mounts=
 devices=
 leave() {

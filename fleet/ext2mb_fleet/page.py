@@ -9,9 +9,11 @@ from ext2mb_fleet.table import open_results
 
 STYLE = """
 body { font: 15px/1.5 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #222; background: #fff }
+h1 { overflow-wrap: anywhere } div { overflow-x: auto }
 table { border-collapse: collapse } td, th { padding: .1em .8em .1em 0; text-align: left; vertical-align: top }
-td.number { text-align: right } .bar { background: #4878a8; height: 1em; min-width: 1px }
-@media (prefers-color-scheme: dark) { body { color: #ddd; background: #181818 } }
+caption { text-align: left; color: #666 } tbody th { font-weight: inherit; overflow-wrap: anywhere; min-width: 6em }
+.number { text-align: right } .track { width: 60% } .bar { background: #4878a8; height: 1em; min-width: 1px }
+@media (prefers-color-scheme: dark) { body { color: #ddd; background: #181818 } caption { color: #aaa } }
 """
 
 # Reports of e2frag and of e2populate have what is asked for in different places; results of one run have one kind.
@@ -56,26 +58,47 @@ def size_text(size: int) -> str:
     return f"{size} PiB"
 
 
-def cell(value: Any) -> str:
+def cell(value: Any, tag: str = "td") -> str:
+    """A cell; the first one of a row is its heading."""
+    scope = ' scope="row"' if tag == "th" else ""
     if isinstance(value, int | float):
-        return f'<td class="number">{value}</td>'
-    return f"<td>{escape('' if value is None else str(value))}</td>"
+        return f'<{tag}{scope} class="number">{value}</{tag}>'
+    return f"<{tag}{scope}>{escape('' if value is None else str(value))}</{tag}>"
 
 
-def table(relation: duckdb.DuckDBPyRelation) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in relation.columns)
-    rows = "".join("<tr>" + "".join(map(cell, row)) + "</tr>\n" for row in relation.fetchall())
-    return f"<table><tr>{head}</tr>\n{rows}</table>\n" if rows else "<p>None.</p>\n"
+def row(values: tuple[Any, ...]) -> str:
+    return "<tr>" + cell(values[0], "th") + "".join(map(cell, values[1:])) + "</tr>\n"
 
 
-def bars(rows: list[tuple[str, int]]) -> str:
+def table(caption: str, columns: list[str], rows: list[tuple[Any, ...]], body: str) -> str:
+    """A table of rows, or of a body that shows them in another way; nothing if there are none."""
+    if not rows:
+        return ""
+    numbers = [all(value is None or isinstance(value, int | float) for value in column) for column in zip(*rows)]
+    numbers += [False] * (len(columns) - len(numbers))
+    head = "".join(
+        f'<th scope="col"{" class=number" if number else ""}>{escape(name)}</th>'
+        for name, number in zip(columns, numbers)
+    )
+    return (
+        f"<div><table><caption>{escape(caption)}</caption>\n<thead><tr>{head}</tr></thead>\n"
+        f"<tbody>{body}</tbody></table></div>\n"
+    )
+
+
+def listed(caption: str, relation: duckdb.DuckDBPyRelation) -> str:
+    rows = relation.fetchall()
+    return table(caption, relation.columns, rows, "".join(map(row, rows)))
+
+
+def bars(caption: str, first: str, rows: list[tuple[str, int]]) -> str:
     most = max((count for _, count in rows), default=0)
-    lines = (
-        f'<tr><td>{escape(name)}</td><td class="number">{count}</td>'
-        f'<td style="width: 30em"><div class="bar" style="width: {100 * count / most:.1f}%"></div></td></tr>\n'
+    body = "".join(
+        f'<tr>{cell(name, "th")}{cell(count)}'
+        f'<td class="track"><div class="bar" style="width: {100 * count / most:.1f}%"></div></td></tr>\n'
         for name, count in rows
     )
-    return "<table>" + "".join(lines) + "</table>\n" if rows else "<p>None.</p>\n"
+    return table(caption, [first, "images", "of the most"], rows, body)
 
 
 def make_page(name: str) -> str:
@@ -83,14 +106,15 @@ def make_page(name: str) -> str:
     scores = [(f"{first} to {first + 10}", count) for first, count in results.sql(SCORE_ROWS).fetchall()]
     sizes = [(f"from {size_text(first)}", count) for first, count in results.sql(SIZE_ROWS).fetchall()]
     parts = {
-        "Tasks": table(results.sql(SUMMARY)),
-        "Failures by cause": table(results.sql(FAILURES)),
-        "Worst images": table(results.sql(WORST)),
-        "Scores": bars(scores),
-        "Sizes": bars(sizes),
+        "Tasks": listed("What was done, in seconds", results.sql(SUMMARY)),
+        "Failures by cause": listed("Messages without what differs from image to image", results.sql(FAILURES)),
+        "Worst images": listed("The highest scores of e4defrag first", results.sql(WORST)),
+        "Scores": bars("How many images have which score", "score", scores),
+        "Sizes": bars("How many images have which size", "size", sizes),
     }
-    body = "".join(f"<h2>{title}</h2>\n{part}" for title, part in parts.items())
+    body = "".join(f"<h2>{title}</h2>\n{part}" for title, part in parts.items() if part)
     return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(name)}</title>'
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(name)}</title>'
         f"<style>{STYLE}</style></head>\n<body><h1>{escape(name)}</h1>\n{body}</body></html>\n"
     )

@@ -5,6 +5,8 @@
 
 #include "analyze/directories/directory_totals.h"
 #include "analyze/directories/unlink_cost.h"
+#include "analyze/read/deletion.h"
+#include "analyze/read/map_files.h"
 #include "analyze/read/paths.h"
 #include "analyze/report/verdict.h"
 #include "support/seconds.h"
@@ -25,13 +27,13 @@ static errcode_t name_worst(struct inode_scan *scan)
 
 static bool needs_directories(const struct analyze_options *options)
 {
-	return options->by_directory || options->unlink_batch_files;
+	return options->by_directory || options->unlink_batch_files || options->deleted_bytes || options->map_cells;
 }
 
 /* Directories come first: visitors of files need the directory of each file. */
 static errcode_t scan_twice(struct inode_scan *scan, const struct analyze_options *options)
 {
-	struct inode_visitor visitors[2];
+	struct inode_visitor visitors[4];
 	size_t count = 0;
 	errcode_t error = inode_scan_run(scan, INODE_SCAN_DIRECTORIES, NULL, 0);
 
@@ -41,6 +43,16 @@ static errcode_t scan_twice(struct inode_scan *scan, const struct analyze_option
 	}
 	if (!error && options->unlink_batch_files) {
 		error = unlink_cost_open(scan, options->unlink_batch_files, &visitors[count]);
+		count += !error;
+	}
+	if (!error && options->map_cells) {
+		error = map_files_open(scan, options->map_cells, &visitors[count]);
+		count += !error;
+	}
+	if (!error && options->deleted_bytes) {
+		uint64_t block_bytes = scan->report->filesystem.block_bytes;
+
+		error = deletion_open(scan, (options->deleted_bytes + block_bytes - 1) / block_bytes, &visitors[count]);
 		count += !error;
 	}
 	if (!error)
@@ -103,11 +115,17 @@ static errcode_t analyze_parts(const struct volume *volume, struct pool *pool, c
 	report->free.superblock_free_blocks = volume->free_blocks;
 	report->free.reserved_blocks = volume->reserved_blocks;
 	report->worst.limit = options->worst_limit;
+	report->worst.is_of_one_kind = options->lists;
+	report->worst.kind = options->list_kind;
 	volume_check_descriptors(volume, &listener);
 	if (!options->without_free) {
 		progress_stage(options->progress, "free space", 0, 0);
 		set_budget(volume, &report->quick, started, options->without_files ? 1 : 0.5);
 		error = free_space_read(volume, pool, options->with_groups, report);
+	}
+	if (!error && options->predicts) {
+		report->outlook = calloc(1, sizeof(*report->outlook));
+		error = report->outlook ? 0 : ENOMEM;
 	}
 	if (!error && !options->without_files) {
 		progress_stage(options->progress, "files", 0,
@@ -115,9 +133,12 @@ static errcode_t analyze_parts(const struct volume *volume, struct pool *pool, c
 		set_budget(volume, &report->quick, started, 1);
 		error = analyze_files(volume, pool, options, report);
 	}
-	if (!error)
-		verdict_make(report);
-	return error;
+	if (error)
+		return error;
+	verdict_make(report);
+	if (report->outlook)
+		verdict_predict(report);
+	return 0;
 }
 
 errcode_t analyze(const struct volume *volume, const struct analyze_options *options, struct report *report,

@@ -12,11 +12,16 @@ struct analyze_options {
 	bool with_groups;     /* every group's free space */
 	bool by_directory;
 	unsigned int directory_depth; /* of by_directory */
+	uint32_t map_cells;           /* name the files in each of at most so many parts; 0: do not */
 	uint32_t unlink_batch_files;  /* files per transaction, for the cost of deleting files; 0: leave it out */
 	uint64_t chunk_blocks;        /* chunk size for the free space; 0: none */
 	unsigned int quick_seconds;   /* read at most this long, and 32 MiB for each second; 0: read everything */
-	size_t worst_limit;           /* number of worst files to name */
-	struct progress *progress;    /* NULL: not shown */
+	size_t worst_limit;           /* number of worst files to name; SIZE_MAX: all */
+	bool lists;                   /* only those of list_kind */
+	enum file_kind list_kind;
+	bool predicts;             /* what would become of it; needs the files */
+	uint64_t deleted_bytes;    /* of predicts: of files that are deleted; 0: none; needs the free space */
+	struct progress *progress; /* NULL: not shown */
 };
 
 /*

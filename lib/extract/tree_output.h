@@ -71,7 +71,7 @@ struct tree_output {
 	errcode_t (*begin)(struct extraction *extraction, struct output_sink *sink, void **state);
 	errcode_t (*node)(void *state, const struct output_node *node, struct problem *problem);
 	errcode_t (*data)(void *state, const void *bytes, size_t count);
-	errcode_t (*hole)(void *state, uint64_t count);
+	errcode_t (*hole)(void *state, uint64_t count); /* zeros of a sparse file, which data() does not get */
 	errcode_t (*end)(void *state);
 	void (*close)(void *state); /* frees; NULL is allowed */
 };

@@ -11,12 +11,9 @@ static bool was_written(const struct volume *volume, uint32_t ino)
 	return (ino - 1) % per_group < volume->group[(ino - 1) / per_group].inodes_used;
 }
 
-errcode_t volume_inode_read(const struct volume *volume, uint32_t ino, void *raw, struct volume_inode *inode)
+errcode_t volume_inode_decode(const struct volume *volume, uint32_t ino, void *raw, struct volume_inode *inode)
 {
-	errcode_t error = volume_read_inode(volume, ino, raw, &inode->view);
-
-	if (error)
-		return error;
+	inode_view_read(raw, &inode->view);
 	if (!was_written(volume, ino)) {
 		memset(raw, 0, volume->format.inode_bytes);
 		inode_view_read(raw, &inode->view);
@@ -27,6 +24,13 @@ errcode_t volume_inode_read(const struct volume *volume, uint32_t ino, void *raw
 	inode->raw = raw;
 	inode_decode(&volume->format, raw, &inode->all);
 	return 0;
+}
+
+errcode_t volume_inode_read(const struct volume *volume, uint32_t ino, void *raw, struct volume_inode *inode)
+{
+	errcode_t error = volume_read_inode(volume, ino, raw, &inode->view);
+
+	return error ? error : volume_inode_decode(volume, ino, raw, inode);
 }
 
 bool volume_inode_has_map(const struct volume_inode *inode)

@@ -20,6 +20,10 @@ struct volume_inode {
 MUST_CHECK errcode_t volume_inode_read(const struct volume *volume, uint32_t ino, void *raw,
                                        struct volume_inode *inode);
 
+/* The same for bytes of an inode that exists, which have been read from its table. */
+MUST_CHECK errcode_t volume_inode_decode(const struct volume *volume, uint32_t ino, void *raw,
+                                         struct volume_inode *inode);
+
 /* True if the inode has links, or is one of the filesystem's own. Others are free, or orphans. */
 static inline bool volume_inode_is_in_use(const struct volume *volume, const struct volume_inode *inode)
 {

@@ -6,6 +6,7 @@ image_sources := \
 	lib/image/directory_walk.c \
 	lib/image/inode.c \
 	lib/image/inode_table.c \
+	lib/image/inode_window.c \
 	lib/image/journal_log.c \
 	lib/image/journal_overlay.c \
 	lib/image/journal_scan.c \

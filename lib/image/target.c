@@ -127,5 +127,6 @@ errcode_t target_explain(const struct target *target, errcode_t error, struct pr
 		return problem_set_reason(problem, error ? error : EINVAL, target->path, "cannot open the filesystem",
 		                          "%s", reason);
 	return problem_set_reason(problem, error, target->path, "cannot open the filesystem",
-	                          "it holds %u partitions: choose one with --partition=N", partitions);
+	                          "it holds %u partition%s: choose one with --partition=N", partitions,
+	                          partitions == 1 ? "" : "s");
 }

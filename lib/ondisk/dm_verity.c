@@ -2,7 +2,12 @@
 #include "ondisk/dm_verity.h"
 
 #include <endian.h>
+#include <stddef.h>
 #include <string.h>
+
+/* veritysetup's limits. */
+#define LEAST_BLOCK_BYTES 512u
+#define MOST_BLOCK_BYTES 65536u
 
 /* Numbers are little-endian. */
 struct superblock {
@@ -37,4 +42,36 @@ void dm_verity_encode(const struct dm_verity_value *value, uint8_t bytes[DM_VERI
 	memcpy(super.algorithm, value->algorithm, strlen(value->algorithm));
 	memcpy(super.salt, value->salt, value->salt_bytes);
 	memcpy(bytes, &super, sizeof(super));
+}
+
+bool dm_verity_is_there(const uint8_t bytes[DM_VERITY_SUPERBLOCK_BYTES])
+{
+	return !memcmp(bytes, "verity\0", sizeof(((struct superblock *)0)->magic));
+}
+
+static bool is_block_size(uint32_t bytes)
+{
+	return bytes >= LEAST_BLOCK_BYTES && bytes <= MOST_BLOCK_BYTES && !(bytes & (bytes - 1));
+}
+
+bool dm_verity_decode(const uint8_t bytes[DM_VERITY_SUPERBLOCK_BYTES], struct dm_verity_value *value)
+{
+	static const char *const algorithms[] = { "sha256", "sha512" };
+	struct superblock super;
+
+	memcpy(&super, bytes, sizeof(super));
+	*value = (struct dm_verity_value){
+		.data_block_bytes = le32toh(super.data_block_bytes),
+		.hash_block_bytes = le32toh(super.hash_block_bytes),
+		.data_blocks = le64toh(super.data_blocks),
+		.salt_bytes = le16toh(super.salt_bytes),
+	};
+	for (size_t i = 0; i < sizeof(algorithms) / sizeof(*algorithms); i++)
+		if (!strncmp(super.algorithm, algorithms[i], sizeof(super.algorithm)))
+			value->algorithm = algorithms[i];
+	memcpy(value->uuid, super.uuid, sizeof(value->uuid));
+	memcpy(value->salt, super.salt, sizeof(value->salt));
+	return dm_verity_is_there(bytes) && le32toh(super.version) == 1 && le32toh(super.hash_type) == 1 &&
+	       value->algorithm && value->salt_bytes <= DM_VERITY_MOST_SALT_BYTES &&
+	       is_block_size(value->data_block_bytes) && is_block_size(value->hash_block_bytes);
 }

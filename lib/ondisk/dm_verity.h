@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define DM_VERITY_SUPERBLOCK_BYTES 512u
@@ -23,6 +24,15 @@ struct dm_verity_value {
 
 /* The algorithm has less than DM_VERITY_ALGORITHM_BYTES bytes. */
 void dm_verity_encode(const struct dm_verity_value *value, uint8_t bytes[DM_VERITY_SUPERBLOCK_BYTES]);
+
+/* True if these bytes begin as a superblock does. */
+bool dm_verity_is_there(const uint8_t bytes[DM_VERITY_SUPERBLOCK_BYTES]);
+
+/*
+ * Reads an untrusted superblock. False: it is none of veritysetup's present form, with a hash of sha256 or sha512 and
+ * sizes of blocks that it takes. value->algorithm is static.
+ */
+bool dm_verity_decode(const uint8_t bytes[DM_VERITY_SUPERBLOCK_BYTES], struct dm_verity_value *value);
 
 /* Where the tree begins, in bytes from where the superblock's offset counts from. */
 static inline uint64_t dm_verity_tree_offset(uint64_t superblock_offset, uint32_t hash_block_bytes)

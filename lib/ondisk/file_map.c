@@ -24,7 +24,7 @@ static uint32_t blocks_of(const struct file_extent *extent)
 errcode_t extent_list_add(struct extent_list *list, uint32_t logical, uint64_t physical, uint64_t blocks)
 {
 	const uint32_t longest = list->is_unwritten ? FILE_EXTENT_MAX_UNWRITTEN_BLOCKS : FILE_EXTENT_MAX_BLOCKS;
-	struct file_extent *last = list->count ? &list->extents[list->count - 1] : NULL;
+	struct file_extent *last = list->count > list->final ? &list->extents[list->count - 1] : NULL;
 
 	if (last && last->logical + blocks_of(last) == logical && last->physical + blocks_of(last) == physical) {
 		uint64_t room = longest - blocks_of(last), taken = blocks < room ? blocks : room;

@@ -24,6 +24,7 @@ struct file_extent {
 struct extent_list {
 	struct file_extent *extents; /* owned; freed with free() */
 	size_t count, capacity;
+	size_t final;      /* so many of the first ones stay as they are: nothing is joined to them */
 	bool is_unwritten; /* of all extents */
 };
 

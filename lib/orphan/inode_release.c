@@ -130,6 +130,20 @@ errcode_t inode_release_delete(struct inode_release *release, ext2_ino_t ino)
 	return error ? error : write_deleted(release, ino, &owned.inode);
 }
 
+errcode_t inode_release_take(struct inode_release *release, ext2_ino_t ino, struct block_list *blocks)
+{
+	SCOPE_OWNED struct owned_inode owned = { 0 };
+	errcode_t error = enter(release, ino, &owned);
+
+	if (!error)
+		error = drop_shared(release, &owned);
+	if (error)
+		return error;
+	*blocks = owned.blocks;
+	owned.blocks = (struct block_list){ 0 };
+	return charge(release, &owned, -1 - (int64_t)owned.value_count, owned.inode.value.blocks);
+}
+
 errcode_t inode_release_contents(struct inode_release *release, ext2_ino_t ino)
 {
 	SCOPE_OWNED struct owned_inode owned = { 0 };

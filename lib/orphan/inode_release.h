@@ -68,6 +68,12 @@ MUST_CHECK errcode_t inode_release_delete(struct inode_release *release, ext2_in
 MUST_CHECK errcode_t inode_release_contents(struct inode_release *release, ext2_ino_t ino);
 
 /*
+ * The same, but the blocks that would go free stay in use: they are the caller's, to give them to another inode, which
+ * it charges for them. *blocks is freed with block_list_free(), also after an error.
+ */
+MUST_CHECK errcode_t inode_release_take(struct inode_release *release, ext2_ino_t ino, struct block_list *blocks);
+
+/*
  * Drops only its xattrs: its references to an xattr block and to inodes of values. The inode's bytes say so afterwards,
  * and value.blocks; those xattrs that lie in the inode are still there, for the caller to write over. All of its charge
  * is taken back, as by inode_release_contents(): the caller charges what it becomes.

@@ -51,7 +51,7 @@ struct attempt {
 	bool reuses_layout;        /* uses the earlier image's layout */
 	unsigned int enlargements; /* how often the chosen size was too small */
 	bool knows_zeros;          /* zeros that an earlier attempt found are holes now */
-	struct zero_runs zeros;    /* the zeros that copying has found */
+	struct copy_findings found;
 };
 
 /* One run of populate(). */
@@ -176,17 +176,15 @@ static void report_size(const struct populating *run)
 	report->free_inodes = room->free_inodes - (plan_items(&run->plan) - 1);
 }
 
-typedef errcode_t (*zero_search_function)(const struct plan *plan, struct scanned *scanned,
-                                          const struct workplace *work);
-
-/* Chooses a size without the zeros that `search` finds. size_error: the result of choosing it with them. */
-static errcode_t choose_without_zeros(struct populating *run, zero_search_function search, errcode_t size_error)
+/* Chooses a size without zeros: all of them, or long ones. size_error: the result of choosing it with them. */
+static errcode_t choose_without_zeros(struct populating *run, bool finds_all, errcode_t size_error)
 {
 	uint64_t known_zero_bytes = run->scanned.known_zero_bytes;
 	struct problem too_large = { 0 };
 
 	problem_move(&too_large, run->work.problem);
-	errcode_t error = search(&run->plan, &run->scanned, &run->work);
+	errcode_t error = finds_all ? zero_detection_search(&run->plan, &run->scanned, &run->work) :
+	                              zero_detection_search_long(&run->plan, &run->scanned, &run->work, NULL);
 	if (!error && run->scanned.known_zero_bytes == known_zero_bytes) {
 		problem_move(run->work.problem, &too_large);
 		return size_error;
@@ -211,12 +209,11 @@ static errcode_t choose_first_size(struct populating *run)
 	errcode_t error = size_choose(&run->plan, &run->work, &run->output, &run->attempt.size);
 	if ((error && error != EXT2MB_ET_NO_SPACE) || run->work.options->zeros_of_source)
 		return error;
-	error = choose_without_zeros(run, error || finds_all ? zero_detection_search : zero_detection_search_long,
-	                             error);
+	error = choose_without_zeros(run, error || finds_all, error);
 	if (error != EXT2MB_ET_NO_SPACE || !run->scanned.least_hole_bytes)
 		return error;
 	run->scanned.least_hole_bytes = 0;
-	return choose_without_zeros(run, zero_detection_search, error);
+	return choose_without_zeros(run, true, error);
 }
 
 /* Releases the state of an attempt. */
@@ -330,8 +327,7 @@ static errcode_t copy(struct populating *run)
 {
 
 	begin_stage(run, POPULATE_COPY);
-	errcode_t error = copy_files(&run->plan, &run->file, &run->work, reads_contents_last(run), &run->attempt.zeros,
-	                             &run->report->shared_bytes);
+	errcode_t error = copy_files(&run->plan, &run->file, &run->work, reads_contents_last(run), &run->attempt.found);
 	if (error)
 		return error;
 	/* The report needs free counts that include the blocks just given back. */
@@ -378,15 +374,16 @@ static bool next_attempt(struct populating *run, errcode_t *error)
 		*error = 0;
 		return true;
 	}
-	if (*error || attempt->knows_zeros || run->output.is_device || !are_many_zeros(run, attempt->zeros.blocks))
+	if (*error || attempt->knows_zeros || run->output.is_device ||
+	    !are_many_zeros(run, attempt->found.zeros.blocks))
 		return false;
 	uint64_t hole_blocks;
 
-	*error = zero_detection_count(&run->plan, &attempt->zeros, &hole_blocks);
+	*error = zero_detection_count(&run->plan, &attempt->found.zeros, &hole_blocks);
 	if (!*error && !are_many_zeros(run, hole_blocks))
 		return false;
 	if (!*error)
-		*error = zero_detection_apply(&run->plan, &run->scanned, &attempt->zeros);
+		*error = zero_detection_apply(&run->plan, &run->scanned, &attempt->found.zeros);
 	if (*error)
 		*error = problem_set(run->work.problem, *error, NULL, "cannot plan the image");
 	attempt->knows_zeros = attempt->reuses_layout = true;
@@ -401,6 +398,7 @@ static errcode_t seal(struct populating *run)
 	struct sink *sink = &run->file.sink.sink;
 	struct populate_report *report = run->report;
 
+	report->shared_bytes = run->attempt.found.shared_bytes;
 	report->zero_blocks = run->scanned.known_zero_bytes >> run->plan.format.block_bits;
 	begin_stage(run, POPULATE_SEAL);
 	errcode_t error = xattrs_write(&run->plan, sink, &run->work);
@@ -414,6 +412,11 @@ static errcode_t seal(struct populating *run)
 		error = quota_write(&run->plan, &run->filesystem, sink, &run->work, &usage);
 	if (!error)
 		error = workplace_result(&run->work, protect_report(&run->plan, report), "cannot report");
+	if (!error)
+		error = workplace_result(
+			&run->work,
+			block_sharing_warn(&run->plan, &run->file, run->attempt.found.refusal, &report->warnings),
+			"cannot report");
 	quota_usage_free(&usage);
 	report->free_blocks = ext2mb_free_blocks(run->filesystem.mb);
 	report->free_inodes = ext2mb_free_inodes(run->filesystem.mb);
@@ -524,10 +527,11 @@ static void release(struct populating *run)
 {
 
 	release_attempt(run);
+	size_choice_release(&run->attempt.size);
 	dm_verity_release(&run->verity);
 	delta_old_close(&run->old);
 	base_image_close(run->scanned.base);
-	free(run->attempt.zeros.runs);
+	free(run->attempt.found.zeros.runs);
 	tree_destroy(run->scanned.tree);
 	pool_destroy(run->work.readers);
 	pool_destroy(run->work.pool);

@@ -8,6 +8,7 @@ populate_sources := \
 	lib/populate/build/protection.c \
 	lib/populate/build/run_writer.c \
 	lib/populate/data/block_sharing.c \
+	lib/populate/data/content_runs.c \
 	lib/populate/data/copy.c \
 	lib/populate/data/protect.c \
 	lib/populate/data/zero_detection.c \
@@ -28,8 +29,12 @@ populate_sources := \
 	lib/populate/plan/base_image.c \
 	lib/populate/plan/block_placement.c \
 	lib/populate/plan/block_runs.c \
+	lib/populate/plan/content_order.c \
 	lib/populate/plan/encrypted.c \
+	lib/populate/plan/hidden_gaps.c \
 	lib/populate/plan/inode_numbers.c \
+	lib/populate/plan/layer_placement.c \
+	lib/populate/plan/node_placement.c \
 	lib/populate/plan/space_estimate.c \
 	lib/populate/populate.c \
 	lib/populate/protect_tree.c \
@@ -38,5 +43,6 @@ populate_sources := \
 	lib/populate/size/projects_wanted.c \
 	lib/populate/size/size.c \
 	lib/populate/size/size_trial.c \
+	lib/populate/size/trials.c \
 	lib/populate/verify/verify.c \
 	lib/populate/verify/verify_protection.c

@@ -252,11 +252,36 @@ static errcode_t open_layer_cache(const struct populate_options *options, struct
 	return 0;
 }
 
-static errcode_t report_layer_cache(struct layer_cache *cache, struct populate_report *report)
+/*
+ * What is hidden keeps its place only if there is a pack of it. So that an image does not depend on the host's free
+ * space, a pack that could not be made is an error with --keep-hidden. first: of the cache's warnings.
+ */
+static errcode_t require_packs(const struct tree *tree, const struct populate_report *report, size_t first,
+                               struct problem *problem)
 {
+	for (uint32_t i = 0; first < report->warnings.count && i < tree->origin_count; i++) {
+		const struct tree_origin *origin = &tree->origins[i];
+
+		if (origin->is_host || report->sources[origin->source].cache_use != LAYER_NOT_CACHED)
+			continue;
+		SCOPE_FREE char *cause = problem_text(&report->warnings.list[first]);
+
+		return problem_set_reason(problem, report->warnings.list[first].error, origin->path,
+		                          "--keep-hidden needs it in the cache", "%s", cause ? cause : "");
+	}
+	return 0;
+}
+
+static errcode_t report_layer_cache(const struct workplace *work, const struct tree *tree, struct layer_cache *cache,
+                                    struct populate_report *report)
+{
+	size_t first = report->warnings.count;
+
 	for (uint32_t i = 0; i < report->source_count; i++)
 		report->sources[i].cache_use = layer_cache_use_of(cache, i, &report->sources[i].pack_bytes);
-	return layer_cache_warnings(cache, &report->warnings);
+	errcode_t error = layer_cache_warnings(cache, &report->warnings);
+
+	return error || !work->options->keeps_hidden ? error : require_packs(tree, report, first, work->problem);
 }
 
 /* The cache is open while the sources are read; packs stay open with the tree. */
@@ -268,7 +293,11 @@ static errcode_t read_sources(struct scanned *scanned, const struct workplace *w
 		.sources = options->sources,
 		.source_count = options->source_count,
 		.layering = options->layering,
-		.image = options->image,
+		.outputs = {
+			[SCAN_IMAGE] = options->image,
+			[SCAN_HASH_TREE] = options->dm_verity.is_appended ? NULL : options->dm_verity.target,
+			[SCAN_ROOT_HASH] = options->dm_verity.root_hash_path,
+		},
 		.scan = scan_options,
 		.limits = options->limits,
 		.memory_bytes = options->memory_bytes,
@@ -281,7 +310,7 @@ static errcode_t read_sources(struct scanned *scanned, const struct workplace *w
 	if (!error)
 		error = report_sources(scanned, work, report);
 	if (!error && scan_options->layers)
-		error = report_layer_cache(scan_options->layers, report);
+		error = report_layer_cache(work, scanned->tree, scan_options->layers, report);
 	layer_cache_close(scan_options->layers);
 	return error;
 }
@@ -291,7 +320,7 @@ static errcode_t scan_tree(struct scanned *scanned, const struct workplace *work
 {
 	const struct populate_options *options = work->options;
 	struct scan_options scan_options = {
-		.skipped = &report->skipped_image,
+		.skipped = report->skipped,
 		.readers = work->readers,
 		.exclude = options->exclude,
 		.one_file_system = options->one_file_system,

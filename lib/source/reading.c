@@ -16,9 +16,8 @@ errcode_t sources_read_unchanged(const struct source_reading *reading, struct po
 	struct window_budget windows = WINDOW_BUDGET_INITIALIZER;
 	struct source_counts counts = { .limits = reading->limits };
 	struct scan_options options = *reading->scan;
-	struct stat status;
-	bool exists = stat(reading->image, &status) == 0;
-	SCOPE_FREE char *spool = spool_directory(reading->image);
+	struct stat statuses[SCAN_OUTPUTS];
+	SCOPE_FREE char *spool = spool_directory(reading->outputs[SCAN_IMAGE]);
 
 	if (!spool)
 		return ENOMEM;
@@ -27,12 +26,9 @@ errcode_t sources_read_unchanged(const struct source_reading *reading, struct po
 	options.counts = &counts;
 	options.unpack_threads = reading->threads > 1 ? reading->threads : 0;
 	options.spool_directory = spool;
-	options.image_status = exists ? &status : NULL;
-	/* If an image is inside its own source, it is left out. */
-	if (exists && S_ISREG(status.st_mode)) {
-		options.skip_device = status.st_dev;
-		options.skip_inode = status.st_ino;
-	}
+	for (int output = 0; output < SCAN_OUTPUTS; output++)
+		if (reading->outputs[output] && stat(reading->outputs[output], &statuses[output]) == 0)
+			options.outputs[output] = &statuses[output];
 	errcode_t error =
 		sources_scan(reading->sources, reading->source_count, &reading->layering, &options, pool, ret, problem);
 

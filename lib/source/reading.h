@@ -4,13 +4,15 @@
 #pragma once
 
 #include "source/owners/owner_map.h"
+#include "source/kind/source_kind.h"
 #include "source/sources.h"
 
 struct source_reading {
 	const char *const *sources;
 	uint32_t source_count;
 	struct source_layering layering;
-	const char *image;               /* what will be written: it is left out where it lies in a source */
+	const char *outputs[SCAN_OUTPUTS]; /* what will be written: it is left out where it lies in a source; all
+	                                      but the image may be NULL */
 	const struct scan_options *scan; /* what is asked for; the members for limits, memory and image are set here */
 	struct source_limits limits;     /* of what others may have made */
 	uint64_t memory_bytes;           /* as much of what is unpacked stays in memory until it is copied */

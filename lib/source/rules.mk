@@ -11,6 +11,9 @@ source_sources := \
 	lib/source/archive/header_tap.c \
 	lib/source/archive/limited_reader.c \
 	lib/source/archive/zip_names.c \
+	lib/source/disk/qcow2.c \
+	lib/source/disk/raw_image.c \
+	lib/source/disk/sparse_file.c \
 	lib/source/host/data_segments.c \
 	lib/source/host/directory_scan.c \
 	lib/source/host/directory_source.c \

@@ -26,6 +26,9 @@ struct content_range {
 	uint64_t place_bytes; /* the offset of these bytes in that file */
 };
 
+/* Contents that fill blocks are aligned to this. */
+#define CONTENTS_BLOCK_BYTES 4096u
+
 /* The operations of an origin. Each comment says what NULL means. */
 struct contents {
 	/* Creates a reader's state for one origin, when the reader opens its first file of that origin. ENOMEM. */

@@ -5,8 +5,11 @@
 #include <inttypes.h>
 
 #include "update/apply/apply.h"
+#include "update/target/against.h"
 #include "update/target/filesystem.h"
+#include "update/target/free_space.h"
 #include "update/target/need.h"
+#include "update/target/orphans.h"
 #include "update/target/working_copy.h"
 
 /* Each growth is looked at: how much of it bitmaps and inode tables take is resize2fs's matter. */
@@ -18,6 +21,7 @@ struct carrying {
 	struct update_options options; /* the user's, and what follows from the image */
 	struct update_plan *plan;
 	struct update_target *target;
+	struct delta_old *old;
 	struct update_need need;
 	struct pool *pool;
 	struct update_report *report;
@@ -35,15 +39,19 @@ static void read_counts(const struct update_filesystem *filesystem, struct updat
 	report->direct_blocks = info.direct_blocks;
 }
 
-/* A replay and the release of orphans change the file themselves; otherwise opening it writes nothing. */
-static errcode_t check_again(const struct carrying *carrying)
+/*
+ * Until here nothing of the image has been written but the replay, which target_replay() has made, and the block of the
+ * feature mmp. There libext2fs has put e2fsck's mark, which keeps others out until the filesystem is closed, without
+ * being renewed.
+ */
+static errcode_t check_again(const struct carrying *carrying, const struct update_filesystem *filesystem)
 {
-	const struct volume *volume = &carrying->target->volume;
+	bool has_mmp = carrying->target->volume.superblock.s_feature_incompat & EXT4_FEATURE_INCOMPAT_MMP;
+	errcode_t error = has_mmp ? 0 : target_check(&carrying->options, carrying->target, carrying->problem);
 
-	if (volume->needs_recovery || volume->has_orphans || volume->superblock.s_last_orphan ||
-	    volume->superblock.s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_ORPHAN_PRESENT)
-		return 0;
-	return target_check(&carrying->options, carrying->target, carrying->problem);
+	return error ? error :
+	               target_check_mounts(&carrying->options, carrying->target, &filesystem->volume.superblock,
+	                                   carrying->problem);
 }
 
 static errcode_t change(const struct carrying *carrying, const char *path)
@@ -53,7 +61,9 @@ static errcode_t change(const struct carrying *carrying, const char *path)
 	errcode_t error = update_filesystem_open(options, path, &filesystem, carrying->problem);
 
 	if (!error && !options->makes_new_file)
-		error = check_again(carrying);
+		error = check_again(carrying, &filesystem);
+	if (!error)
+		error = orphans_release_old(&filesystem, options->image, carrying->problem);
 	if (!error)
 		error = apply_plan(options, carrying->plan, &filesystem, carrying->pool, carrying->report,
 		                   carrying->problem);
@@ -64,26 +74,26 @@ static errcode_t change(const struct carrying *carrying, const char *path)
 	return error ? problem_set(carrying->problem, error, options->image, "cannot update") : 0;
 }
 
+static errcode_t compare(const struct carrying *carrying, const char *path)
+{
+	return against_compare(&carrying->options, path, carrying->pool, carrying->old, &carrying->report->delta,
+	                       carrying->problem);
+}
+
 static errcode_t change_in_place(const struct carrying *carrying)
 {
 	errcode_t error = target_check(&carrying->options, carrying->target, carrying->problem);
 
+	if (!error)
+		error = target_replay(&carrying->options, carrying->target, carrying->problem);
 	if (error)
 		return error;
 	target_unlock(carrying->target);
-	return change(carrying, carrying->options.image);
+	error = change(carrying, carrying->options.image);
+	return error ? error : compare(carrying, carrying->options.image);
 }
 
 /* --- Growing ------------------------------------------------------------------------------------------------------ */
-
-static uint64_t free_inodes(const struct volume *volume)
-{
-	uint64_t count = 0;
-
-	for (uint32_t group = 0; group < volume->geometry.groups; group++)
-		count += volume->group[group].free_inodes;
-	return count;
-}
 
 static uint64_t kept_blocks(const struct update_options *options, const struct volume *volume)
 {
@@ -94,10 +104,16 @@ static uint64_t kept_blocks(const struct update_options *options, const struct v
 	return kept ? kept + volume->reserved_blocks : 0;
 }
 
-static struct update_lack find_lack(const struct carrying *carrying, const struct volume *volume)
+static errcode_t find_lack(const struct carrying *carrying, const struct volume *volume, struct update_lack *lack)
 {
-	return update_need_lack(&carrying->need, volume->free_blocks, free_inodes(volume),
-	                        kept_blocks(&carrying->options, volume), carrying->options.is_atomic);
+	struct free_space space;
+	errcode_t error = free_space_count(volume, &space);
+
+	if (error)
+		return problem_set(carrying->problem, error, carrying->options.image, "cannot update");
+	*lack = update_need_lack(&carrying->need, space.blocks, space.inodes, kept_blocks(&carrying->options, volume),
+	                         carrying->options.is_atomic);
+	return 0;
 }
 
 static bool is_lacking(struct update_lack lack)
@@ -123,42 +139,54 @@ static uint64_t larger_size(const struct volume *volume, struct update_lack lack
 	return blocks + (groups - geometry->groups) * overhead;
 }
 
-/* resize2fs makes nothing larger that needs recovery. */
+/* resize2fs makes nothing larger that needs recovery, and does not see orphans. */
 static errcode_t replay(const struct carrying *carrying, const struct working_copy *copy)
 {
+	const struct volume *volume = &carrying->target->volume;
 	struct update_filesystem filesystem;
 
-	if (!carrying->target->volume.needs_recovery)
+	if (!volume->needs_recovery && !volume->has_orphans)
 		return 0;
 	errcode_t error = update_filesystem_open(&carrying->options, copy->path, &filesystem, carrying->problem);
+
+	if (!error)
+		error = orphans_release_old(&filesystem, carrying->options.image, carrying->problem);
 	errcode_t close_error = update_filesystem_close(&filesystem, error);
 
 	return error ? error : close_error;
 }
 
-static errcode_t grow(const struct carrying *carrying, const struct working_copy *copy, struct update_lack lack)
+/* Looks what the copy lacks now; *size: with so many blocks it should lack nothing. */
+static errcode_t look(const struct carrying *carrying, const struct working_copy *copy, struct update_lack *lack,
+                      uint64_t *size)
+{
+	const uint64_t before = carrying->target->volume.geometry.end_block;
+	struct volume volume;
+	errcode_t error = volume_open(copy->path, carrying->options.offset_bytes, &volume, carrying->problem);
+
+	if (error)
+		return error;
+	error = find_lack(carrying, &volume, lack);
+	if (!error)
+		*size = larger_size(&volume, *lack);
+	carrying->report->grown_bytes = (volume.geometry.end_block - before) << volume.format.block_bits;
+	volume_close(&volume);
+	return error;
+}
+
+static errcode_t grow(const struct carrying *carrying, const struct working_copy *copy)
 {
 	int64_t now = update_filesystem_time(&carrying->options, &carrying->target->volume.superblock);
-	uint64_t before = carrying->target->volume.geometry.end_block;
+	struct update_lack lack;
+	uint64_t size;
 	errcode_t error = replay(carrying, copy);
 
+	if (!error)
+		error = look(carrying, copy, &lack, &size);
 	for (int tries = 0; !error && is_lacking(lack) && tries < MOST_GROWTHS; tries++) {
-		struct volume volume;
-
-		error = volume_open(copy->path, 0, &volume, carrying->problem);
-		if (error)
-			return error;
-		uint64_t blocks = larger_size(&volume, lack);
-
-		volume_close(&volume);
-		error = working_copy_grow(&carrying->options, copy, blocks, now, carrying->problem);
+		error = working_copy_grow(&carrying->options, copy, size, now, carrying->problem);
 		if (!error)
-			error = volume_open(copy->path, 0, &volume, carrying->problem);
-		if (error)
-			return error;
-		lack = find_lack(carrying, &volume);
-		carrying->report->grown_bytes = (volume.geometry.end_block - before) << volume.format.block_bits;
-		volume_close(&volume);
+			error = look(carrying, copy, &lack, &size);
 	}
 	return error;
 }
@@ -174,10 +202,18 @@ static errcode_t change_copy(struct carrying *carrying, struct update_lack lack)
 	carrying->options.is_atomic = false;
 	errcode_t error = working_copy_make(&carrying->options, &copy, carrying->problem);
 
-	if (!error)
-		error = grow(carrying, &copy, lack);
+	if (!error && carrying->target->tree.is_there)
+		error = appended_tree_cut(&carrying->target->volume, copy.output.descriptor);
+	if (!error && is_lacking(lack))
+		error = grow(carrying, &copy);
 	if (!error)
 		error = change(carrying, copy.path);
+	if (!error)
+		error = appended_tree_write(&carrying->options, &carrying->target->tree, copy.path,
+		                            copy.output.descriptor, carrying->pool, carrying->report,
+		                            carrying->problem);
+	if (!error)
+		error = compare(carrying, copy.path);
 	if (!error)
 		error = target_check(&carrying->options, carrying->target, carrying->problem);
 	/* Nothing else may have it open when it is replaced. */
@@ -202,13 +238,18 @@ static errcode_t refuse_growth(const struct carrying *carrying, struct update_la
 static errcode_t choose_place(struct carrying *carrying)
 {
 	const struct update_target *target = carrying->target;
-	struct update_lack lack = find_lack(carrying, &target->volume);
-	/* In a copy space that is freed can be used again, whatever the user wants to be atomic. */
-	bool has_copy = carrying->options.makes_new_file || !target->has_journal || is_lacking(lack);
+	struct update_lack lack;
+	errcode_t error = find_lack(carrying, &target->volume, &lack);
 
-	if (target->is_device && carrying->options.makes_new_file)
+	if (error)
+		return error;
+	/* In a copy space that is freed can be used again, whatever the user wants to be atomic. */
+	bool has_copy =
+		carrying->options.makes_new_file || target->tree.is_there || !target->has_journal || is_lacking(lack);
+
+	if (target->is_device && (carrying->options.makes_new_file || target->tree.is_there))
 		return problem_set_reason(carrying->problem, EINVAL, carrying->options.image, "cannot update",
-		                          "a device cannot be replaced by a copy of it (--new-file)");
+		                          "a device cannot be replaced by a copy of it (--new-file, --dm-verity)");
 	if (!has_copy)
 		return change_in_place(carrying);
 	if (target->is_device && is_lacking(lack))
@@ -219,22 +260,23 @@ static errcode_t choose_place(struct carrying *carrying)
 		                          "without a journal a crash would leave a part of the changes: give it one "
 		                          "(tune2fs -j)");
 	carrying->options.is_atomic = false;
-	lack = find_lack(carrying, &target->volume);
-	return change_copy(carrying, lack);
+	error = find_lack(carrying, &target->volume, &lack);
+	return error ? error : change_copy(carrying, lack);
 }
 
 errcode_t carry_out(const struct update_options *options, struct update_plan *plan, struct update_target *target,
-                    struct pool *pool, struct update_report *report, struct problem *problem)
+                    struct delta_old *old, struct pool *pool, struct update_report *report, struct problem *problem)
 {
 	struct carrying carrying = {
 		.options = *options,
 		.plan = plan,
 		.target = target,
+		.old = old,
 		.pool = pool,
 		.report = report,
 		.problem = problem,
 	};
-	errcode_t error = update_need_count(plan, &target->volume, &carrying.need);
+	errcode_t error = update_need_count(options, plan, &target->volume, &carrying.need);
 
 	if (error)
 		return problem_set(problem, error, options->image, "cannot update");

@@ -2,13 +2,17 @@
 /* Carries out a plan: in the image itself, or in a copy that takes its name. */
 #pragma once
 
+#include "image/delta.h"
 #include "support/run/pool.h"
 #include "update/build/actions.h"
 #include "update/build/options.h"
 #include "update/build/report.h"
 #include "update/target/examine.h"
 
-/* May close the target. Errors name the image, or the file that causes them. */
+/*
+ * May close the target and the older image, with which the result is compared (target/against.h). Errors name the
+ * image, or the file that causes them.
+ */
 MUST_CHECK errcode_t carry_out(const struct update_options *options, struct update_plan *plan,
-                               struct update_target *target, struct pool *pool, struct update_report *report,
-                               struct problem *problem);
+                               struct update_target *target, struct delta_old *old, struct pool *pool,
+                               struct update_report *report, struct problem *problem);

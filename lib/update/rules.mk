@@ -2,12 +2,16 @@
 update_sources := \
 	lib/update/apply/apply.c \
 	lib/update/apply/copying.c \
+	lib/update/apply/inode_parts.c \
 	lib/update/apply/names.c \
 	lib/update/apply/new_inode.c \
+	lib/update/apply/parts.c \
 	lib/update/apply/placing.c \
+	lib/update/apply/releasing.c \
 	lib/update/apply/sealing.c \
 	lib/update/build/actions.c \
 	lib/update/build/plain_path.c \
+	lib/update/build/protected.c \
 	lib/update/build/xattr_list.c \
 	lib/update/carry_out.c \
 	lib/update/compare/compare.c \
@@ -28,8 +32,15 @@ update_sources := \
 	lib/update/directory/editor_map.c \
 	lib/update/directory/editor_names.c \
 	lib/update/directory/editor_split.c \
+	lib/update/holes.c \
+	lib/update/target/against.c \
+	lib/update/target/appended_tree.c \
 	lib/update/target/examine.c \
 	lib/update/target/filesystem.c \
+	lib/update/target/free_extents.c \
+	lib/update/target/free_space.c \
+	lib/update/target/holding.c \
 	lib/update/target/need.c \
+	lib/update/target/orphans.c \
 	lib/update/target/working_copy.c \
 	lib/update/update.c

@@ -11,10 +11,13 @@
 #include "update/carry_out.h"
 #include "update/compare/compare.h"
 #include "update/compare/linked_files.h"
+#include "update/target/against.h"
+#include "update/holes.h"
 #include "update/target/examine.h"
 
 void update_report_clear(struct update_report *report)
 {
+	delta_free(&report->delta);
 	warnings_clear(&report->warnings);
 }
 
@@ -50,10 +53,11 @@ static errcode_t read_sources(const struct update_options *options, const struct
 	struct source_layering layering = options->layering;
 
 	const struct scan_options scan = {
-		.skipped = &report->skipped_image,
+		.skipped = report->skipped,
 		.exclude = options->exclude,
 		.one_file_system = options->one_file_system,
 		.asks_for_times = options->all_times,
+		.asks_for_holes = options->zeros_of_source,
 		.asks_for_projects = volume->format.project,
 		.warnings = &report->warnings,
 		.progress = options->progress,
@@ -64,7 +68,7 @@ static errcode_t read_sources(const struct update_options *options, const struct
 		.sources = options->sources,
 		.source_count = options->source_count,
 		.layering = layering,
-		.image = options->image,
+		.outputs[SCAN_IMAGE] = options->image,
 		.scan = &scan,
 		.limits = options->limits,
 		.memory_bytes = options->memory_bytes,
@@ -119,7 +123,7 @@ static void count_actions(const struct update_plan *plan, struct update_report *
 	}
 }
 
-/* Files of the sources that fs-verity protects are not protected in the image. */
+/* Files of the sources that fs-verity protects, and that cannot be protected in the image. */
 static errcode_t warn_unprotected(const struct update_plan *plan, struct warnings *warnings)
 {
 	const struct update_action *first = NULL;
@@ -130,7 +134,8 @@ static errcode_t warn_unprotected(const struct update_plan *plan, struct warning
 		const struct update_action *action = &plan->actions[i];
 
 		if ((action->verb != UPDATE_CREATE && action->verb != UPDATE_REPLACE) ||
-		    !tree_detail(plan->tree, &plan->tree->nodes[action->node])->verity)
+		    !tree_detail(plan->tree, &plan->tree->nodes[action->node])->verity ||
+		    protected_nodes_has(&plan->protected, action->node))
 			continue;
 		first = first ? first : action;
 		count++;
@@ -140,7 +145,7 @@ static errcode_t warn_unprotected(const struct update_plan *plan, struct warning
 	SCOPE_FREE char *path = tree_path(plan->tree, first->node);
 
 	problem_set_reason(&problem, ENOTSUP, path, "is not protected by fs-verity in the image",
-	                   "e2update does not make its hashes");
+	                   "the filesystem cannot hold it");
 	return warnings_add(warnings, &problem, count);
 }
 
@@ -161,20 +166,33 @@ static errcode_t check_paths(const struct update_options *options, struct proble
 	return error;
 }
 
+/* Files without names may be what is left of this update, if a crash has ended it: then it is not finished yet. */
+static bool has_work(const struct update_plan *plan, const struct update_target *target)
+{
+	return plan->count || (target->volume.has_orphans && target->has_journal);
+}
+
 static errcode_t update_with(const struct update_options *options, struct pool *pool, update_listener listener,
                              void *context, struct update_report *report, struct problem *problem)
 {
 	struct update_plan plan = { .base = plain_path(options->into ? options->into : "") };
 	struct update_target target;
+	struct delta_old old = { .descriptor = -1 };
 	errcode_t error = plan.base ? check_paths(options, problem) : ENOMEM;
 
 	if (!error)
+		error = against_open(options, &old, problem);
+	if (!error)
 		error = target_examine(options, &target, problem);
 	if (error) {
+		against_close(&old);
 		update_plan_free(&plan);
 		return error;
 	}
 	error = read_sources(options, &target.volume, plan.base, pool, report, &plan.tree, problem);
+	if (!error)
+		error = protected_nodes_find(&plan.protected, plan.tree, &target.volume.format, options->image,
+		                             problem);
 	if (!error)
 		error = compare_with_image(options, &target.volume, pool, &plan, report, problem);
 	if (!error)
@@ -183,9 +201,14 @@ static errcode_t update_with(const struct update_options *options, struct pool *
 		error = warn_unprotected(&plan, &report->warnings);
 	if (!error)
 		count_actions(&plan, report);
-	if (!error && plan.count && !options->is_dry_run)
-		error = carry_out(options, &plan, &target, pool, report, problem);
+	if (!error && !options->is_dry_run)
+		error = holes_find(options, &plan, &target.volume, pool, problem);
+	if (!error && has_work(&plan, &target) && !options->is_dry_run)
+		error = carry_out(options, &plan, &target, &old, pool, report, problem);
+	else if (!error)
+		error = against_compare(options, options->image, pool, &old, &report->delta, problem);
 	target_close(&target);
+	against_close(&old);
 	update_plan_free(&plan);
 	return error;
 }

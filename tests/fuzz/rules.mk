@@ -4,6 +4,7 @@ fuzz_harnesses := \
 	acl \
 	archive \
 	blocks \
+	disk \
 	image \
 	journal \
 	layers \

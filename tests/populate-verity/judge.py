@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Judges what fs-verity has of files in images, by fsverity(1) and debugfs(8).
 #
-#	judge.py bytes IMAGE SOURCE PATH [OPTION...]
-#		the hashes and the descriptor of one file, block by block; the options are those of `fsverity digest`
+#	judge.py bytes IMAGE SOURCE PATH[,PATH...] [OPTION...]
+#		the hashes and the descriptor of files, block by block; the options are those of `fsverity digest`
 #	judge.py damage SEED COUNT E2POPULATE IMAGE PATH...
 #		images with damaged descriptors of these files
 #	judge.py trees SEED COUNT E2POPULATE MAKE_TREE
@@ -37,7 +37,13 @@ def block_bytes_of(image):
     return int(re.search(rb"Block size: *(\d+)", run("dumpe2fs", "-h", image))[1])
 
 
-def judge_bytes(image, source, path, *options):
+def judge_bytes(image, source, paths, *options):
+    block_bytes = block_bytes_of(image)
+    for path in paths.split(","):
+        judge_file(image, block_bytes, source, path, options)
+
+
+def judge_file(image, block_bytes, source, path, options):
     signature = next((option.partition("=")[2] for option in options if option.startswith("--signature=")), None)
     hashing = [option for option in options if not option.startswith("--signature=")]
     run("fsverity", "digest", *hashing, "--out-merkle-tree=judged.tree", "--out-descriptor=judged.descriptor",
@@ -47,7 +53,6 @@ def judge_bytes(image, source, path, *options):
     with open("judged.descriptor", "rb") as file:
         descriptor = file.read()
     size = os.path.getsize(os.path.join(source, path))
-    block_bytes = block_bytes_of(image)
     start = (size + 65535) // 65536 * 65536
     wanted = tree + bytes(-len(tree) % block_bytes)
     if signature:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * change_tree DIR --seed=N [--percent=N]: changes about so many of the files of a tree (20), in place: contents, sizes,
- * metadata, types, names, hard links; the same for the same tree and arguments. What the caller may not do is left out.
+ * change_tree DIR --seed=N [--percent=N] [--xattr-bytes=N]: changes about so many of the files of a tree (20), in
+ * place: contents, sizes, metadata, types, names, hard links; the same for the same tree and arguments. A new xattr has
+ * at most so many bytes (3000). What the caller may not do is left out.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +24,7 @@ static uint64_t random_state;
 static char **paths;
 static size_t path_count, path_room;
 static unsigned int made;
+static uint64_t most_xattr_bytes = 3000;
 
 /* splitmix64 */
 static uint64_t random_below(uint64_t limit)
@@ -107,7 +109,7 @@ static void write_file(const char *path, int flags)
 static void set_xattr(const char *path)
 {
 	char name[32], value[4096];
-	size_t bytes = random_below(3) ? random_below(60) : random_below(3000);
+	size_t bytes = random_below(3) ? random_below(60) : random_below(most_xattr_bytes);
 
 	snprintf(name, sizeof(name), "%s.x%d", random_below(2) ? "user" : "trusted", (int)random_below(5));
 	memset(value, 'a' + (int)random_below(26), sizeof(value));
@@ -216,6 +218,7 @@ int main(int argc, char **argv)
 {
 	static const struct option options[] = { { "seed", required_argument, NULL, 's' },
 		                                 { "percent", required_argument, NULL, 'p' },
+		                                 { "xattr-bytes", required_argument, NULL, 'x' },
 		                                 { 0 } };
 	uint64_t percent = 20;
 
@@ -224,10 +227,12 @@ int main(int argc, char **argv)
 			random_state = strtoull(optarg, NULL, 10);
 		else if (option == 'p')
 			percent = strtoull(optarg, NULL, 10);
+		else if (option == 'x')
+			most_xattr_bytes = strtoull(optarg, NULL, 10);
 		else
 			return 2;
 	}
-	if (optind + 1 != argc)
+	if (optind + 1 != argc || !most_xattr_bytes)
 		return 2;
 	if (nftw(argv[optind], note_path, 16, FTW_PHYS))
 		fail(argv[optind]);

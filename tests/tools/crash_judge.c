@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "crash_judge.h"
 
+#include <endian.h>
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +19,8 @@
 #include <unistd.h>
 
 #include <ext2fs/ext2fs.h>
+
+#include "transaction/superblock.h"
 
 extern char **environ;
 
@@ -131,6 +134,14 @@ static int run(char *const *arguments)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
 }
 
+/* e2fsck -fn would say of an orphan file with entries that it is not clean. */
+static bool has_orphans(const struct crash_judge *judge)
+{
+	const struct ext2_super_block *super = (const void *)(judge->file + SUPERBLOCK_OFFSET_BYTES);
+
+	return super->s_last_orphan || super->s_feature_ro_compat & htole32(EXT4_FEATURE_RO_COMPAT_ORPHAN_PRESENT);
+}
+
 const char *crash_judge_replay(struct crash_judge *judge, const uint8_t *disk)
 {
 	char *path = (char *)judge->path;
@@ -139,6 +150,8 @@ const char *crash_judge_replay(struct crash_judge *judge, const uint8_t *disk)
 	if (run((char *[]){ "e2fsck", "-y", "-E", "journal_only", path, NULL }) > 1)
 		return "e2fsck cannot replay the journal";
 	memcpy(judge->replayed, judge->file, judge->bytes);
+	if (has_orphans(judge) && run((char *[]){ "e2fsck", "-p", path, NULL }) > 1)
+		return "e2fsck does not release the orphans";
 	return run((char *[]){ "e2fsck", "-fn", path, NULL }) ? "e2fsck -fn is not content" : NULL;
 }
 

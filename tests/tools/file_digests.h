@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The files of an image, each with a digest of its contents and metadata. Whatever fails ends the program. */
+/*
+ * The files of an image, each with a digest of its contents and metadata; ctime
+ * and the number of links are left out, which names elsewhere change. Whatever fails ends the program. One thread.
+ */
 #pragma once
 
 #include <stdbool.h>

@@ -15,6 +15,7 @@ unit_tests := \
 	clocks \
 	configuration \
 	content_reader \
+	content_runs \
 	crc32c \
 	details \
 	directory \
@@ -47,6 +48,7 @@ unit_tests := \
 	file_map \
 	forked \
 	format \
+	free_extents \
 	free_reserved \
 	free_space \
 	hash_tree \

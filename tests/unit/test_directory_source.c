@@ -405,8 +405,7 @@ START_TEST(the_image_itself_is_left_out)
 	ck_assert(!skipped);
 	tree_destroy(all);
 	ck_assert_int_eq(stat(host_tree_below(path, "123"), &status), 0);
-	options.skip_device = status.st_dev;
-	options.skip_inode = status.st_ino;
+	options.outputs[SCAN_IMAGE] = &status;
 	for (size_t i = 0; i < THREAD_COUNTS; i++) {
 		skipped = false;
 		struct tree *tree = host_tree_scan(path, &options, thread_counts[i]);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "image/inode_window.h"
 #include "image_judge.h"
 #include "scratch.h"
 #include "unit.h"
@@ -122,6 +123,37 @@ START_TEST(values_have_inodes)
 }
 END_TEST
 
+/* Forwards, backwards and to and fro: also beyond the last inode, and where a table was never written. */
+START_TEST(windows_have_the_inodes)
+{
+	struct problem problem = { 0 };
+	struct inode_window window;
+	struct volume volume;
+	uint8_t one[1024], other[1024];
+
+	scratch_run("mke2fs -q -F -t ext4 -b 1024 -g 1024 -N 4000 -d tree/many window.img 16M");
+	ck_assert_int_eq(volume_open("window.img", 0, &volume, &problem), 0);
+	ck_assert_int_eq(inode_window_open(&window, &volume), 0);
+	for (uint32_t i = 0; i < 3 * (volume.inodes + 2); i++) {
+		uint32_t number = i % (volume.inodes + 2), way = i / (volume.inodes + 2);
+		uint32_t ino = way == 0 ? number :
+		               way == 1 ? volume.inodes + 1 - number :
+		                          number * 7919 % volume.inodes;
+		struct volume_inode alone, within;
+		errcode_t error = volume_inode_read(&volume, ino, one, &alone);
+
+		ck_assert_int_eq(inode_window_read(&window, ino, other, &within), error);
+		if (error)
+			continue;
+		ck_assert_mem_eq(one, other, volume.format.inode_bytes);
+		ck_assert_uint_eq(within.ino, ino);
+		ck_assert_uint_eq(within.all.value.links, alone.all.value.links);
+	}
+	inode_window_free(&window);
+	volume_close(&volume);
+}
+END_TEST
+
 /* A root, two levels of nodes, and leaves. */
 START_TEST(indexes_have_three_levels)
 {
@@ -160,6 +192,7 @@ int main(void)
 	tcase_add_test(tests, stock_bigalloc);
 	tcase_add_test(tests, values_have_inodes);
 	tcase_add_test(tests, indexes_have_three_levels);
+	tcase_add_test(tests, windows_have_the_inodes);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);
 }

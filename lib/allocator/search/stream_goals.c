@@ -38,6 +38,7 @@ void stream_goals_destroy(struct stream_goals *goals)
 	*goals = (struct stream_goals){ 0 };
 }
 
+/* The stream by the number of goals: as the kernel hashes an inode's number. */
 static struct cluster_place load(struct ext2mb *mb, uint64_t stream)
 {
 	const struct stream_goals *goals = mb->goals;

@@ -7,9 +7,6 @@
 #include "support/io/whole_io.h"
 #include "support/text/markup.h"
 
-/* More cells than a screen can show apart; a larger filesystem has several groups in a cell. */
-#define MOST_CELLS 4096
-
 extern const char page_html[], page_js[];
 
 struct form {
@@ -44,10 +41,26 @@ static void write_cell(struct json *json, const struct report *report, uint32_t 
 	json_close_array(json);
 }
 
+/* For each cell the files with the most extents in it. */
+static void write_map_files(struct json *json, const struct report *report)
+{
+	json_open_array(json, "files");
+	for (uint32_t cell = 0; cell < report->map_cell_count; cell++) {
+		const struct report_map_file *most = report->map_cells[cell].most;
+
+		json_open_array(json, NULL);
+		for (unsigned int n = 0; n < REPORT_MAP_FILES && most[n].extents; n++)
+			json_row(json, NULL, JSON_TEXT("path", most[n].path), JSON_COUNT("inode", most[n].ino),
+			         JSON_COUNT("extents", most[n].extents), JSON_COUNT("blocks", most[n].blocks));
+		json_close_array(json);
+	}
+	json_close_array(json);
+}
+
 static void write_map(struct json *json, const struct report *report)
 {
 	uint32_t groups = report->filesystem.groups;
-	uint32_t per_cell = groups / MOST_CELLS + !!(groups % MOST_CELLS);
+	uint32_t per_cell = report_map_groups(&report->filesystem, PAGE_MOST_CELLS);
 
 	json_open_row(json, "map");
 	json_unsigned(json, "groups_per_cell", per_cell);
@@ -55,6 +68,8 @@ static void write_map(struct json *json, const struct report *report)
 	for (uint32_t from = 0; from < groups; from += per_cell)
 		write_cell(json, report, from, groups - from < per_cell ? groups : from + per_cell);
 	json_close_array(json);
+	if (report->map_cells)
+		write_map_files(json, report);
 	json_close_object(json);
 }
 

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "analyze/forms/form_delta.h"
+#include "analyze/forms/form_history.h"
 #include "analyze/forms/forms.h"
 #include "analyze/report/verdict.h"
 
@@ -325,6 +326,30 @@ static void write_quick(struct json *json, const struct report_quick *quick)
 	                 JSON_COUNT("inodes_left_out", quick->inodes), JSON_COUNT("files_left_out", quick->files));
 }
 
+static void write_outlook(struct json *json, const struct report *report)
+{
+	const struct report_outlook *outlook = report->outlook;
+	const struct histogram *sizes = &outlook->free.sizes;
+	double kilobytes = block_kilobytes(report);
+
+	json_open_object(json, "outlook");
+	json_members(json, JSON_COUNT("worst_files", outlook->worst_files),
+	             JSON_NUMBER("worst_score", outlook->worst_score, 2),
+	             JSON_COUNT("scattered_files", outlook->scattered_files),
+	             JSON_NUMBER("scattered_score", outlook->scattered_score, 2));
+	if (outlook->asked_blocks)
+		json_members(json, JSON_COUNT("asked_blocks", outlook->asked_blocks),
+		             JSON_COUNT("deleted_files", outlook->deleted_files),
+		             JSON_COUNT("deleted_blocks", outlook->deleted_blocks),
+		             JSON_COUNT("free_blocks", sizes->sum), JSON_COUNT("free_extents", sizes->count),
+		             JSON_NUMBER("free_weighted_median_kb",
+		                         (double)histogram_weighted_percentile(sizes, 50) * kilobytes, 0),
+		             JSON_NUMBER("free_max_kb", (double)sizes->maximum * kilobytes, 0),
+		             JSON_NUMBER("largest_allocatable_kb",
+		                         (double)outlook->free.largest_allocatable * kilobytes, 0));
+	json_close_object(json);
+}
+
 void form_json_object(struct json *json, const char *key, const struct report *report, const struct form_parts *parts)
 {
 	json_open_object(json, key);
@@ -342,6 +367,10 @@ void form_json_object(struct json *json, const char *key, const struct report *r
 	}
 	if (report->delta)
 		form_delta_json(json, report->delta);
+	if (report->outlook)
+		write_outlook(json, report);
+	if (report->history)
+		form_history_json(json, report, parts);
 	write_verdict(json, report);
 	write_damage(json, report);
 	if (report->quick.seconds)

@@ -11,10 +11,16 @@
 #include "support/io/whole_io.h"
 #include "support/utf8.h"
 
+/* A metric is one family, whatever the number of volumes: its head, and then a sample of each. */
 struct form {
-	const struct report *report;
+	const struct report *const *reports;
+	size_t count;
 	FILE *stream;
 };
+
+#define EACH_REPORT(form, report)                                                                                      \
+	for (const struct report *const *each = (form)->reports, *report;                                              \
+	     each < (form)->reports + (form)->count && (report = *each, true); each++)
 
 /* Prints a label's value. Bytes that are not UTF-8 become U+FFFD, as in JSON. */
 static void print_label(const char *text, FILE *stream)
@@ -40,44 +46,92 @@ static void print_head(const struct form *form, const char *name, const char *ty
 }
 
 /* Prints the name and the labels in braces; more is a label after the volume's, NULL: none. The value follows. */
-static void print_name(const struct form *form, const char *name, const char *more)
+static void print_name(const struct form *form, const struct report *report, const char *name, const char *more)
 {
 	fprintf(form->stream, "ext2mb_%s{volume=\"", name);
-	print_label(form->report->filesystem.target, form->stream);
+	print_label(report->filesystem.target, form->stream);
 	fprintf(form->stream, "\"%s%s} ", more ? "," : "", more ? more : "");
 }
 
-static void print_count(const struct form *form, const char *name, const char *help, uint64_t value)
+/* A gauge that is a count of each report. */
+struct count_metric {
+	const char *name, *help;
+	uint64_t (*value)(const struct report *report);
+};
+
+static void print_counts(const struct form *form, const struct count_metric *metrics, size_t count)
 {
-	print_head(form, name, "gauge", help);
-	print_name(form, name, NULL);
-	fprintf(form->stream, "%" PRIu64 "\n", value);
+	for (const struct count_metric *metric = metrics; metric < metrics + count; metric++) {
+		print_head(form, metric->name, "gauge", metric->help);
+		EACH_REPORT(form, report)
+		{
+			print_name(form, report, metric->name, NULL);
+			fprintf(form->stream, "%" PRIu64 "\n", metric->value(report));
+		}
+	}
 }
 
-static void print_number(const struct form *form, const char *name, const char *help, double value)
+static void print_number(const struct form *form, const char *name, const char *help,
+                         double (*value)(const struct report *report))
 {
 	print_head(form, name, "gauge", help);
-	print_name(form, name, NULL);
-	fprintf(form->stream, "%.4f\n", value);
+	EACH_REPORT(form, report)
+	{
+		print_name(form, report, name, NULL);
+		fprintf(form->stream, "%.4f\n", value(report));
+	}
+}
+
+/* The value of a count_metric. */
+#define VALUE(name, expression)                                                                                        \
+	static uint64_t name(const struct report *report)                                                              \
+	{                                                                                                              \
+		return expression;                                                                                     \
+	}
+VALUE(size_bytes, report->filesystem.blocks * report->filesystem.block_bytes)
+VALUE(free_bytes, report->free.superblock_free_blocks * report->filesystem.block_bytes)
+VALUE(weighted_median, histogram_weighted_percentile(&report->free.sizes, 50) * report->filesystem.block_bytes)
+VALUE(unreadable_groups, report->free.unreadable_groups)
+VALUE(largest_allocatable, report->free.largest_allocatable * report->filesystem.block_bytes)
+VALUE(files, report->files.regular.files)
+VALUE(fragmented_files, report->files.regular.fragmented_files)
+VALUE(extents, report->files.regular.counts.extents)
+VALUE(ideal_extents, report->files.regular.ideal_extents)
+VALUE(worst_extents, report->files.extents_per_file.maximum)
+VALUE(unreadable, report->damage.count)
+#undef VALUE
+
+static double score(const struct report *report)
+{
+	return report->files.score;
+}
+
+static double seconds(const struct report *report)
+{
+	return report->seconds;
 }
 
 static void print_filesystem(const struct form *form)
 {
-	const struct report_filesystem *filesystem = &form->report->filesystem;
+	static const struct count_metric size = { "filesystem_size_bytes", "The size of the filesystem.", size_bytes };
 
 	print_head(form, "filesystem_info", "gauge", "The filesystem that the volume holds.");
-	fputs("ext2mb_filesystem_info{volume=\"", form->stream);
-	print_label(filesystem->target, form->stream);
-	fputs("\",device=\"", form->stream);
-	print_label(filesystem->device, form->stream);
-	fputs("\",label=\"", form->stream);
-	print_label(filesystem->label, form->stream);
-	fprintf(form->stream, "\",uuid=\"%s\"} 1\n", filesystem->uuid);
-	print_count(form, "filesystem_size_bytes", "The size of the filesystem.",
-	            filesystem->blocks * filesystem->block_bytes);
+	EACH_REPORT(form, report)
+	{
+		const struct report_filesystem *filesystem = &report->filesystem;
+
+		fputs("ext2mb_filesystem_info{volume=\"", form->stream);
+		print_label(filesystem->target, form->stream);
+		fputs("\",device=\"", form->stream);
+		print_label(filesystem->device, form->stream);
+		fputs("\",label=\"", form->stream);
+		print_label(filesystem->label, form->stream);
+		fprintf(form->stream, "\",uuid=\"%s\"} 1\n", filesystem->uuid);
+	}
+	print_counts(form, &size, 1);
 }
 
-static void print_free(const struct form *form)
+static void print_free_sizes(const struct form *form, const struct report *report)
 {
 	static const struct {
 		const char *label;
@@ -87,99 +141,124 @@ static void print_free(const struct form *form)
 		{ "quantile=\"0.5\"", 50 },  { "quantile=\"0.75\"", 75 }, { "quantile=\"0.9\"", 90 },
 		{ "quantile=\"0.99\"", 99 },
 	};
-	const struct report_free *space = &form->report->free;
-	uint64_t block_bytes = form->report->filesystem.block_bytes;
+	const struct histogram *sizes = &report->free.sizes;
+	uint64_t block_bytes = report->filesystem.block_bytes;
 
-	print_count(form, "free_bytes", "Free space, as the superblock says.",
-	            space->superblock_free_blocks * block_bytes);
-	print_head(form, "free_extent_size_bytes", "summary", "Sizes of the free extents.");
 	for (size_t n = 0; n < sizeof(quantiles) / sizeof(*quantiles); n++) {
-		print_name(form, "free_extent_size_bytes", quantiles[n].label);
-		fprintf(form->stream, "%" PRIu64 "\n",
-		        histogram_percentile(&space->sizes, quantiles[n].percent) * block_bytes);
+		print_name(form, report, "free_extent_size_bytes", quantiles[n].label);
+		fprintf(form->stream, "%" PRIu64 "\n", histogram_percentile(sizes, quantiles[n].percent) * block_bytes);
 	}
-	print_name(form, "free_extent_size_bytes_sum", NULL);
-	fprintf(form->stream, "%" PRIu64 "\n", space->sizes.sum * block_bytes);
-	print_name(form, "free_extent_size_bytes_count", NULL);
-	fprintf(form->stream, "%" PRIu64 "\n", space->sizes.count);
-	print_count(form, "free_extent_weighted_median_bytes", "Half of the free space is in extents up to this size.",
-	            histogram_weighted_percentile(&space->sizes, 50) * block_bytes);
-	print_count(form, "unreadable_groups", "Groups whose free space is unknown: their bitmaps are damaged.",
-	            space->unreadable_groups);
-	print_count(form, "largest_allocatable_bytes", "The most that one allocation can get.",
-	            space->largest_allocatable * block_bytes);
+	print_name(form, report, "free_extent_size_bytes_sum", NULL);
+	fprintf(form->stream, "%" PRIu64 "\n", sizes->sum * block_bytes);
+	print_name(form, report, "free_extent_size_bytes_count", NULL);
+	fprintf(form->stream, "%" PRIu64 "\n", sizes->count);
+}
+
+static void print_free(const struct form *form)
+{
+	static const struct count_metric before[] = {
+		{ "free_bytes", "Free space, as the superblock says.", free_bytes },
+	};
+	static const struct count_metric after[] = {
+		{ "free_extent_weighted_median_bytes", "Half of the free space is in extents up to this size.",
+		  weighted_median },
+		{ "unreadable_groups", "Groups whose free space is unknown: their bitmaps are damaged.",
+		  unreadable_groups },
+		{ "largest_allocatable_bytes", "The most that one allocation can get.", largest_allocatable },
+	};
+
+	print_counts(form, before, sizeof(before) / sizeof(*before));
+	print_head(form, "free_extent_size_bytes", "summary", "Sizes of the free extents.");
+	EACH_REPORT(form, report)
+	{
+		print_free_sizes(form, report);
+	}
+	print_counts(form, after, sizeof(after) / sizeof(*after));
 }
 
 static void print_files(const struct form *form)
 {
-	const struct report_files *files = &form->report->files;
+	static const struct count_metric metrics[] = {
+		{ "files", "Regular files with blocks.", files },
+		{ "fragmented_files", "Files in more extents than they need.", fragmented_files },
+		{ "file_extents", "Extents of all files.", extents },
+		{ "file_extents_needed", "How many extents the files need at least.", ideal_extents },
+		{ "worst_file_extents", "Extents of the file that has most of them.", worst_extents },
+	};
 
 	print_number(form, "fragmentation_score", "As e4defrag -c has it: above 30 a little, above 55 too much.",
-	             files->score);
-	print_count(form, "files", "Regular files with blocks.", files->regular.files);
-	print_count(form, "fragmented_files", "Files in more extents than they need.", files->regular.fragmented_files);
-	print_count(form, "file_extents", "Extents of all files.", files->regular.counts.extents);
-	print_count(form, "file_extents_needed", "How many extents the files need at least.",
-	            files->regular.ideal_extents);
-	print_count(form, "worst_file_extents", "Extents of the file that has most of them.",
-	            files->extents_per_file.maximum);
+	             score);
+	print_counts(form, metrics, sizeof(metrics) / sizeof(*metrics));
 }
 
 /* Prints one sample a verdict, so that an alert can select verdicts. */
 static void print_verdict(const struct form *form)
 {
 	print_head(form, "verdict", "gauge", "What the layout comes to: 1 for one of the words.");
-	for (unsigned int kind = 0; kind < VERDICT_KINDS; kind++) {
-		char label[64];
+	EACH_REPORT(form, report)
+	{
+		for (unsigned int kind = 0; kind < VERDICT_KINDS; kind++) {
+			char label[64];
 
-		snprintf(label, sizeof(label), "words=\"%s\"", verdict_words(kind));
-		print_name(form, "verdict", label);
-		fprintf(form->stream, "%d\n", form->report->verdict.kind == kind);
+			snprintf(label, sizeof(label), "words=\"%s\"", verdict_words(kind));
+			print_name(form, report, "verdict", label);
+			fprintf(form->stream, "%d\n", report->verdict.kind == kind);
+		}
 	}
 }
 
 /* Prints the groups that the report names, so that an alert can name them, too. */
 static void print_damaged_groups(const struct form *form)
 {
-	const struct damage_list *damage = &form->report->damage;
 	bool has_head = false;
-	uint32_t last = 0;
 
-	for (unsigned int n = 0; n < damage->kept; n++) {
-		uint32_t group = damage->first[n].group;
-		char label[32];
+	EACH_REPORT(form, report)
+	{
+		const struct image_damage *last = NULL;
 
-		if (!damage->first[n].is_of_group || (has_head && group == last))
-			continue;
-		if (!has_head)
-			print_head(form, "damaged_group", "gauge",
-			           "Groups whose bitmap or inode table differs from their descriptor.");
-		snprintf(label, sizeof(label), "group=\"%" PRIu32 "\"", group);
-		print_name(form, "damaged_group", label);
-		fputs("1\n", form->stream);
-		has_head = true;
-		last = group;
+		for (const struct image_damage *damage = report->damage.first;
+		     damage < report->damage.first + report->damage.kept; damage++) {
+			char label[32];
+
+			if (!damage->is_of_group || (last && damage->group == last->group))
+				continue;
+			if (!has_head)
+				print_head(form, "damaged_group", "gauge",
+				           "Groups whose bitmap or inode table differs from their descriptor.");
+			snprintf(label, sizeof(label), "group=\"%" PRIu32 "\"", damage->group);
+			print_name(form, report, "damaged_group", label);
+			fputs("1\n", form->stream);
+			has_head = true;
+			last = damage;
+		}
 	}
 }
 
 static void print_left_out(const struct form *form, const struct form_parts *parts)
 {
-	const struct report_quick *quick = &form->report->quick;
-
 	print_head(form, "left_out_ratio", "gauge", "What share of the volume --quick has not read.");
-	if (parts->free_space) {
-		print_name(form, "left_out_ratio", "part=\"free space\"");
-		fprintf(form->stream, "%.4f\n", report_ratio(quick->groups, form->report->filesystem.groups));
-	}
-	if (parts->files) {
-		print_name(form, "left_out_ratio", "part=\"inodes\"");
-		fprintf(form->stream, "%.4f\n", report_ratio(quick->inodes, quick->inodes_in_use));
+	EACH_REPORT(form, report)
+	{
+		const struct report_quick *quick = &report->quick;
+
+		if (parts->free_space) {
+			print_name(form, report, "left_out_ratio", "part=\"free space\"");
+			fprintf(form->stream, "%.4f\n", report_ratio(quick->groups, report->filesystem.groups));
+		}
+		if (parts->files) {
+			print_name(form, report, "left_out_ratio", "part=\"inodes\"");
+			fprintf(form->stream, "%.4f\n", report_ratio(quick->inodes, quick->inodes_in_use));
+		}
 	}
 }
 
-errcode_t form_openmetrics(const struct report *report, const struct form_parts *parts, FILE *stream)
+errcode_t form_all_openmetrics(const struct report *const *reports, size_t count, const struct form_parts *parts,
+                               FILE *stream)
 {
-	struct form form = { report, stream };
+	static const struct count_metric damage = { "unreadable",
+		                                    "Pieces of metadata that could not be read or are wrong.",
+		                                    unreadable };
+	struct form form = { reports, count, stream };
 
 	print_filesystem(&form);
 	if (parts->free_space)
@@ -187,11 +266,15 @@ errcode_t form_openmetrics(const struct report *report, const struct form_parts 
 	if (parts->files)
 		print_files(&form);
 	print_verdict(&form);
-	print_count(&form, "unreadable", "Pieces of metadata that could not be read or are wrong.",
-	            report->damage.count);
+	print_counts(&form, &damage, 1);
 	print_damaged_groups(&form);
 	print_left_out(&form, parts);
-	print_number(&form, "scan_duration_seconds", "How long it took to read all this.", report->seconds);
+	print_number(&form, "scan_duration_seconds", "How long it took to read all this.", seconds);
 	fputs("# EOF\n", stream);
 	return flush_output(stream);
+}
+
+errcode_t form_openmetrics(const struct report *report, const struct form_parts *parts, FILE *stream)
+{
+	return form_all_openmetrics(&report, 1, parts, stream);
 }

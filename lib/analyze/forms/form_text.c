@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyze/forms/form_delta.h"
+#include "analyze/forms/form_history.h"
 #include "analyze/forms/forms.h"
 #include "analyze/report/verdict.h"
 #include "support/io/whole_io.h"
@@ -105,8 +106,8 @@ static void print_zones(const struct report *report, FILE *stream)
 {
 	const struct report_free *space = &report->free;
 
-	fprintf(stream, "  from the first group to the last (0 full, 9 free), %u groups a digit:\n  ",
-	        space->zone_count ? space->zones[0].groups : 0);
+	fprintf(stream, "  from the first group to the last (0 full, 9 free), %u group%s a digit:\n  ",
+	        space->zones[0].groups, units_plural(space->zones[0].groups));
 	for (size_t n = 0; n < space->zone_count; n++)
 		fputc('0' + (int)(report_ratio(space->zones[n].free_blocks, space->zones[n].blocks) * 9.99), stream);
 	fputc('\n', stream);
@@ -168,8 +169,8 @@ static void print_free(const struct report *report, FILE *stream, bool with_grou
 
 static void print_seeks(FILE *stream, const char *name, const struct seek_counts *seeks)
 {
-	fprintf(stream, "  %s: %" PRIu64 " jumps, %" PRIu64 " far, %" PRIu64 " backward\n", name, seeks->jumps,
-	        seeks->far, seeks->backward);
+	fprintf(stream, "  %s: %" PRIu64 " jump%s, %" PRIu64 " far, %" PRIu64 " backward\n", name, seeks->jumps,
+	        units_plural(seeks->jumps), seeks->far, seeks->backward);
 }
 
 /* Prints a line for features that only some filesystems have. */
@@ -202,8 +203,9 @@ static void print_files(const struct report *report, FILE *stream)
 		fprintf(stream, "  not counted: %" PRIu64 " without blocks, %" PRIu64 " with inline data\n",
 		        files->empty, files->inline_data);
 	if (sums->counts.holes || sums->counts.unwritten_records)
-		fprintf(stream, "  holes %" PRIu64 "; unwritten %s in %" PRIu64 " records\n", sums->counts.holes,
-		        size_of(report, sums->counts.unwritten_blocks).text, sums->counts.unwritten_records);
+		fprintf(stream, "  holes %" PRIu64 "; unwritten %s in %" PRIu64 " record%s\n", sums->counts.holes,
+		        size_of(report, sums->counts.unwritten_blocks).text, sums->counts.unwritten_records,
+		        units_plural(sums->counts.unwritten_records));
 	print_other(report, stream, "long symbolic links", &files->symlinks);
 	print_other(report, stream, "inodes of xattr values", &files->xattr_values);
 	if (!sums->files)
@@ -305,7 +307,8 @@ static void print_unlink(const struct report *report, FILE *stream)
 	const struct report_unlink *unlink = report->unlink;
 	uint64_t bitmaps = unlink->block_bitmaps + unlink->inode_bitmaps;
 
-	fprintf(stream, "\nUNLINK COST, in transactions of %u files\n", unlink->batch_files);
+	fprintf(stream, "\nUNLINK COST, in transactions of %u file%s\n", unlink->batch_files,
+	        units_plural(unlink->batch_files));
 	fprintf(stream,
 	        "  all %" PRIu64 " file%s of %" PRIu64 " director%s: %" PRIu64 " block bitmap%s, %" PRIu64
 	        " inode bitmap%s\n",
@@ -372,6 +375,34 @@ static void print_verdict(const struct report *report, FILE *stream)
 		        score_band_words(verdict->band));
 }
 
+static void print_outlook(const struct report *report, FILE *stream)
+{
+	const struct report_outlook *outlook = report->outlook;
+	const struct histogram *sizes = &outlook->free.sizes;
+
+	fputs("\nOUTLOOK\n", stream);
+	if (outlook->worst_files)
+		fprintf(stream,
+		        "  score %.0f instead of %.0f if the worst file%s named above (%" PRIu64 ") were mended\n",
+		        outlook->worst_score, report->files.score, units_plural(outlook->worst_files),
+		        outlook->worst_files);
+	fprintf(stream, "  score %.0f instead of %.0f if all scattered files (%" PRIu64 ") were mended\n",
+	        outlook->scattered_score, report->files.score, outlook->scattered_files);
+	if (!outlook->asked_blocks)
+		return;
+	fprintf(stream, "  if files of %s (%" PRIu64 ", chosen as if by lot) were deleted:\n",
+	        size_of(report, outlook->deleted_blocks).text, outlook->deleted_files);
+	fprintf(stream, "    %s free in %" PRIu64 " extent%s instead of %s in %" PRIu64 "\n",
+	        size_of(report, sizes->sum).text, sizes->count, units_plural(sizes->count),
+	        size_of(report, report->free.sizes.sum).text, report->free.sizes.count);
+	fprintf(stream, "    half of it in extents of %s or more instead of %s\n",
+	        size_of(report, histogram_weighted_percentile(sizes, 50)).text,
+	        size_of(report, histogram_weighted_percentile(&report->free.sizes, 50)).text);
+	fprintf(stream, "    one allocation: up to %s instead of %s\n",
+	        size_of(report, outlook->free.largest_allocatable).text,
+	        size_of(report, report->free.largest_allocatable).text);
+}
+
 errcode_t form_text(const struct report *report, const struct form_parts *parts, FILE *stream)
 {
 	print_filesystem(report, stream);
@@ -389,6 +420,10 @@ errcode_t form_text(const struct report *report, const struct form_parts *parts,
 	}
 	if (report->delta)
 		form_delta_text(report->delta, "\nAGAINST ", stream);
+	if (report->history)
+		form_history_text(report, parts, stream);
+	if (report->outlook)
+		print_outlook(report, stream);
 	if (report->damage.count) {
 		fprintf(stream, "\nNOT READABLE: %" PRIu64 "\n", report->damage.count);
 		form_damage(report, "  ", stream);

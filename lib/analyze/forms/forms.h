@@ -46,6 +46,11 @@ struct report_form {
 	 * stream's error. */
 	errcode_t (*compare)(const struct compared *before, const struct compared *after,
 	                     const struct form_parts *parts, FILE *stream);
+
+	/* Prints several filesystems, in this order; there may be none, if none could be read. Returns the stream's
+	 * error. */
+	errcode_t (*print_all)(const struct report *const *reports, size_t count, const struct form_parts *parts,
+	                       FILE *stream);
 };
 
 /* Ends with a zero row; the first is the default. */
@@ -73,6 +78,23 @@ MUST_CHECK errcode_t file_extents_print(const struct volume *volume, uint32_t in
 
 /* Text for node_exporter's textfile collector, valid as OpenMetrics and as Prometheus' older format. */
 MUST_CHECK errcode_t form_openmetrics(const struct report *report, const struct form_parts *parts, FILE *stream);
+
+/* Several: a row of a table for each, an array of form_json()'s objects, samples side by side in each family. */
+MUST_CHECK errcode_t form_all_text(const struct report *const *reports, size_t count, const struct form_parts *parts,
+                                   FILE *stream);
+MUST_CHECK errcode_t form_all_json(const struct report *const *reports, size_t count, const struct form_parts *parts,
+                                   FILE *stream);
+MUST_CHECK errcode_t form_all_openmetrics(const struct report *const *reports, size_t count,
+                                          const struct form_parts *parts, FILE *stream);
+
+/*
+ * The paths of the report's worst files, one after the other, for other programs: as they are, each with a NUL byte at
+ * its end, or as readers see them, in lines. Files without a name are left out. Returns the stream's error.
+ */
+MUST_CHECK errcode_t form_list(const struct report *report, bool ends_with_nul, FILE *stream);
+
+/* More cells of a map than a screen can show apart; a larger filesystem has several groups in a cell. */
+#define PAGE_MOST_CELLS 4096
 
 /*
  * A self-contained page: style, script and reports, which must have the groups' free space. after is NULL except for

@@ -27,6 +27,7 @@ const rounded = (value) => {
 
 	return number(nearest - value === 0.5 && nearest % 2 ? nearest - 1 : nearest);
 };
+const counted = (value, word) => `${number(value)} ${word}${value === 1 ? "" : "s"}`;
 const percent = (part, whole) => `${(whole ? (100 * part) / whole : 0).toFixed(1)} %`;
 
 function size(bytes) {
@@ -53,24 +54,78 @@ function tiles(pairs) {
 			make("div", hint ? { title: hint } : {}, make("dt", {}, name), make("dd", {}, value))));
 }
 
-// columns: [title, of a row, is it text]
-function table(caption, columns, rows) {
-	const cell = (tag, column, content) =>
-		make(tag, Object.assign(column[2] ? { class: "text" } : {}, tag === "th" ? { scope: "col" } : {}), content);
+// A path, which a click selects as a whole, and a button that copies it. A name that is no text has no such button.
+function path_cell(row) {
+	const shown = make("span", { class: "path" }, path_of(row));
+	const button = make("button", { type: "button", class: "copy", "aria-label": `Copy ${path_of(row)}`, title: "Copy the path" });
 
-	return make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": caption },
-		make("table", {},
-			make("caption", {}, caption),
-			make("thead", {}, make("tr", {}, columns.map((column) => cell("th", column, column[0])))),
-			make("tbody", {}, rows.map((row) =>
-				make("tr", {}, columns.map((column) => cell("td", column, column[1](row))))))));
+	if (row.path === null || row.path_hex !== undefined)
+		return shown;
+	button.addEventListener("click", () => {
+		const done = () => {
+			button.classList.add("done");
+			setTimeout(() => button.classList.remove("done"), 1500);
+		};
+
+		if (navigator.clipboard)
+			navigator.clipboard.writeText(row.path).then(done, () => getSelection().selectAllChildren(shown));
+		else
+			getSelection().selectAllChildren(shown);
+	});
+	return [shown, button];
+}
+
+// What a cell is sorted by: a number with its unit, or words.
+function sort_key(cell) {
+	const [, value, unit] = cell.textContent.match(/^([+-]?[0-9][0-9,.]*) ?([KMGTP]iB|B|%)?$/) || [];
+
+	if (value === undefined)
+		return cell.textContent;
+	return Number(value.replaceAll(",", "")) * 1024 ** Math.max(0, "BKMGTP".indexOf((unit || "B")[0]));
+}
+
+// Numbers begin with the largest, words with the first. Rows without a value come last.
+function sort_rows(body, heads, index) {
+	const head = heads[index], rows = [...body.rows];
+	const keys = new Map(rows.map((row) => [row, sort_key(row.cells[index])]));
+	const is_text = rows.some((row) => typeof keys.get(row) === "string" && keys.get(row) !== "");
+	const was = head.getAttribute("aria-sort");
+	const order = was ? (was === "descending" ? "ascending" : "descending") : is_text ? "ascending" : "descending";
+	const compare = (left, right) => {
+		const [a, b] = [keys.get(left), keys.get(right)];
+
+		if (a === "" || b === "")
+			return (a === "") - (b === "");
+		return (is_text ? String(a).localeCompare(String(b)) : a - b) * (order === "ascending" ? 1 : -1);
+	};
+
+	heads.forEach((other) => other.removeAttribute("aria-sort"));
+	head.setAttribute("aria-sort", order);
+	body.append(...rows.sort(compare));
+}
+
+// columns: [title, of a row, is it text, or "word"]. A table without rows is left out.
+function table(caption, columns, rows) {
+	const class_of = (column) => (column[2] ? { class: column[2] === true ? "text" : column[2] } : {});
+	const body = make("tbody", {}, rows.map((row) =>
+		make("tr", {}, columns.map((column) => make("td", class_of(column), column[1](row))))));
+	const heads = columns.map((column, index) => {
+		const button = make("button", { type: "button", class: "sort" }, column[0]);
+
+		button.addEventListener("click", () => sort_rows(body, heads, index));
+		return make("th", Object.assign({ scope: "col" }, class_of(column)),
+			[...body.rows].some((row) => row.cells[index].textContent) && rows.length > 1 ? button : column[0]);
+	});
+
+	return rows.length ? make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": caption },
+		make("table", {}, make("caption", {}, caption), make("thead", {}, make("tr", {}, heads)), body)) : null;
 }
 
 function chart(title, from_title, rows, name_of, count_title, count_of, sum_title, sum_of) {
 	const all = rows.reduce((sum, row) => sum + sum_of(row), 0);
 	const bar = (row) => {
-		const counted = count_of(row) === 1 ? count_title.replace(/s$/, "") : count_title;
-		const text = `${name_of(row)}: ${number(count_of(row))} ${counted}, ` +
+		const counts = count_of(row) === 1 ? count_title.replace(/s$/, "") : count_title;
+		const text = `${name_of(row)}: ${number(count_of(row))} ${counts}, ` +
 			`${percent(sum_of(row), all)} of the ${sum_title}`;
 		const filled = make("i");
 
@@ -85,7 +140,8 @@ function chart(title, from_title, rows, name_of, count_title, count_of, sum_titl
 		[`of the ${sum_title}`, bar],
 	], rows);
 
-	made.classList.add("chart");
+	if (made)
+		made.classList.add("chart");
 	return made;
 }
 
@@ -116,7 +172,7 @@ function describe(map, index, block_bytes, groups) {
 	const last = Math.min(first + map.groups_per_cell, groups) - 1;
 
 	return `${first === last ? `group ${first}` : `groups ${first} to ${last}`}: ${size(free * block_bytes)} free ` +
-		`(${percent(free, blocks)}) in ${number(extents)} extents, the largest ${size(largest * block_bytes)}`;
+		`(${percent(free, blocks)}) in ${counted(extents, "extent")}, the largest ${size(largest * block_bytes)}`;
 }
 
 function draw(canvas, map, block_bytes, chosen) {
@@ -163,7 +219,10 @@ function map_section({ report, map }) {
 	const block_bytes = report.filesystem.block_bytes, groups = report.filesystem.groups;
 	const canvas = make("canvas", { tabindex: "0", role: "img", "aria-label":
 		"Map of the block groups. Arrow keys go from one to the next." });
-	const hint = "Point at a group, or use the arrow keys, to see its figures.";
+	const has_files = map.files !== undefined;
+	const hint = has_files ? "Point at a group for its figures, click for its files; or use the arrow keys and Enter." :
+		"Point at a group, or use the arrow keys, to see its figures.";
+	const files = make("div", { "aria-live": "polite" });
 	const says = make("output", { "aria-live": "polite" }, hint);
 	let chosen = -1, layout = { side: 1, columns: 1 };
 	const redraw = () => {
@@ -176,14 +235,34 @@ function map_section({ report, map }) {
 		redraw();
 	};
 
-	canvas.addEventListener("pointermove", (event) => {
+	const point = (event) => {
 		const column = Math.floor(event.offsetX / layout.side), row = Math.floor(event.offsetY / layout.side);
 		const index = row * layout.columns + column;
 
 		if (index !== chosen)
 			choose(column < layout.columns && index < map.cells.length ? index : -1);
+	};
+	// What a group has in it: the files with the most extents there.
+	const open = () => {
+		if (!has_files || chosen < 0)
+			return;
+		const name = describe(map, chosen, block_bytes, groups).replace(/:.*/, "");
+
+		files.replaceChildren(table(`Files with the most extents in ${name}`, [
+			["extents", (row) => number(row.extents)],
+			["size in it", (row) => size(row.blocks * block_bytes)],
+			["path", path_cell, true],
+		], map.files[chosen]) || make("p", {}, `No file has blocks in ${name}.`));
+	};
+
+	canvas.addEventListener("pointermove", point);
+	canvas.addEventListener("click", (event) => {
+		point(event);
+		open();
 	});
 	canvas.addEventListener("keydown", (event) => {
+		if (event.key === "Enter")
+			open();
 		const step = { ArrowUp: -layout.columns, ArrowDown: layout.columns, ...steps }[event.key];
 
 		if (step === undefined)
@@ -196,10 +275,10 @@ function map_section({ report, map }) {
 
 	return make("section", {},
 		make("h2", {}, "Map of the groups"),
-		make("p", { class: "faint" }, `${number(groups)} ${groups === 1 ? "group" : "groups"} from the first to the last, ` +
+		make("p", { class: "faint" }, `${counted(groups, "group")} from the first to the last, ` +
 			`${map.groups_per_cell === 1 ? "each a cell" : `${number(map.groups_per_cell)} in a cell`}; ` +
 			"grey, from below, is what is used."),
-		canvas, says,
+		canvas, says, files,
 		make("ul", { class: "legend" }, kinds.filter(([kind]) => used.has(kind)).map(([kind, words]) => {
 			const colour = make("i");
 
@@ -237,7 +316,7 @@ function verdict_section({ report }) {
 	const files = kinds_of_files.filter(([kind]) => has_score && verdict[kind].files).map(([kind, how]) => {
 		const { files, blocks } = verdict[kind];
 
-		return make("p", {}, `${kind}: ${number(files)} ${files === 1 ? "file" : "files"} ${how}, ` +
+		return make("p", {}, `${kind}: ${counted(files, "file")} ${how}, ` +
 			`${size(blocks * filesystem.block_bytes)} (${percent(blocks, verdict.all.blocks)})`);
 	});
 
@@ -261,7 +340,7 @@ function free_section({ report }) {
 	return make("section", {},
 		make("h2", {}, "Free space"),
 		tiles([
-			["free", size(free.blocks * filesystem.block_bytes), `${number(free.blocks)} blocks`],
+			["free", size(free.blocks * filesystem.block_bytes), counted(free.blocks, "block")],
 			["of the filesystem", percent(free.blocks, filesystem.blocks)],
 			["extents", number(free.extents)],
 			["mean extent", size(free.avg_kb * 1024)],
@@ -288,9 +367,9 @@ function files_section({ report }) {
 			["extents per file", files.avg_extents.toFixed(3)],
 			["mean extent", size(files.avg_extent_kb * 1024)],
 			["fragmented files", percent(files.fragmented_files, files.count),
-				`${number(files.fragmented_files)} files have more extents than they need`],
+				`${counted(files.fragmented_files, "file")} in more extents than needed`],
 			["jumps in reading all", number(jumps), "In the order of inode numbers"],
-			["directories", number(directories.all), `${number(directories.extents)} extents`],
+			["directories", number(directories.all), counted(directories.extents, "extent")],
 		]),
 		chart("Extents of files by size", "size from", files.extent_blocks_histogram,
 			(row) => size(row.from_blocks * filesystem.block_bytes), "extents", (row) => row.count,
@@ -309,14 +388,80 @@ function worst_section({ report }) {
 			["extents", (row) => number(row.extents)],
 			["ideal", (row) => number(row.ideal)],
 			["size", (row) => size(row.blocks * report.filesystem.block_bytes)],
-			["kind", (row) => row.kind, true],
-			["path", path_of, true],
+			["kind", (row) => row.kind, "word"],
+			["path", path_cell, true],
 		], rows) : make("p", {}, "No file has more runs than it needs."));
+}
+
+// Divides a box among items, the largest first: two parts of about the same sum, side by side or one above the other.
+function divide(items, box, place) {
+	const sum = (some) => some.reduce((all, item) => all + item.value, 0);
+	let count = 1;
+
+	if (items.length < 2)
+		return items.forEach((item) => place(item, box));
+	while (count < items.length - 1 && sum(items.slice(0, count + 1)) <= sum(items) / 2)
+		count++;
+	const share = sum(items.slice(0, count)) / sum(items);
+	const [x, y, width, height] = box;
+	const parts = width >= height ?
+		[[x, y, width * share, height], [x + width * share, y, width * (1 - share), height]] :
+		[[x, y, width, height * share], [x, y + height * share, width, height * (1 - share)]];
+
+	divide(items.slice(0, count), parts[0], place);
+	divide(items.slice(count), parts[1], place);
+}
+
+const band_of = (score) => (score < 30.5 ? "whole" : score < 55.5 ? "pieces" : "scattered");
+
+// Directories as tiles whose areas are their extents; a click goes into one, or back up.
+function treemap(rows) {
+	const above = (path) => (path === "/" ? null : path.replace(/\/[^/]*$/, "") || "/");
+	const tiles = make("div", { class: "treemap" });
+	const way = make("p", { class: "faint" });
+	const show = (top) => {
+		const inside = rows.filter((row) => above(row.path) === top.path);
+		const own = top.extents - inside.reduce((sum, row) => sum + row.extents, 0);
+		const items = inside.map((row) => ({ row, value: row.extents, name: printable(row.path.replace(/.*\//, "")) }));
+		const up = make("button", { type: "button" }, "Up");
+
+		if (own > 0)
+			items.push({ row: top, value: own, name: "(files in it)" });
+		items.sort((left, right) => right.value - left.value);
+		up.addEventListener("click", () => show(rows.find((row) => row.path === above(top.path))));
+		way.replaceChildren(...(top.path === "/" ? [] : [up, " "]),
+			`${printable(top.path)}: ${counted(top.extents, "extent")}, as areas. `);
+		tiles.replaceChildren();
+		// The shape of a wide screen; all is in percent of the box.
+		divide(items, [0, 0, 200, 100], ({ row, value, name }, [x, y, width, height]) => {
+			const has_more = row !== top && rows.some((other) => above(other.path) === row.path);
+			const text = `${name}: ${counted(value, "extent")}, score ${rounded(row.score)}`;
+			const tile = make(has_more ? "button" : "div", { class: `tile ${band_of(row.score)}`, title: text },
+				make("span", {}, name), make("span", { class: "faint" }, number(value)));
+
+			Object.assign(tile.style, { left: `${x / 2}%`, top: `${y}%`, width: `${width / 2}%`, height: `${height}%` });
+			if (has_more)
+				tile.addEventListener("click", () => show(row));
+			tiles.append(tile);
+		});
+	};
+	let top = rows.find((row) => row.path === "/");
+
+	if (!top || rows.length < 2)
+		return null;
+	// Where all lies in one directory, the map begins there.
+	for (let only; (only = rows.find((row) => above(row.path) === top.path && row.extents === top.extents)); top = only)
+		if (!rows.some((row) => above(row.path) === only.path))
+			break;
+	show(top);
+	return [way, tiles, make("ul", { class: "legend" }, [["whole", "score up to 30"], ["pieces", "31 to 55"],
+		["scattered", "56 and more"]].map(([kind, words]) => make("li", {}, make("i", { class: kind }), words)))];
 }
 
 function directories_section({ report }) {
 	return make("section", {},
 		make("h2", {}, "By directory"),
+		treemap(report.by_directory),
 		table("Files below it, those of subdirectories included", [
 			["score", (row) => rounded(row.score)],
 			["files", (row) => number(row.files)],
@@ -324,8 +469,85 @@ function directories_section({ report }) {
 			["extents", (row) => number(row.extents)],
 			["ideal", (row) => number(row.ideal)],
 			["size", (row) => size(row.blocks * report.filesystem.block_bytes)],
-			["path", path_of, true],
+			["path", path_cell, true],
 		], report.by_directory));
+}
+
+function outlook_section({ report }) {
+	const { outlook, files, free, filesystem } = report;
+	const bytes = (blocks) => size(blocks * filesystem.block_bytes);
+
+	return make("section", {},
+		make("h2", {}, "Outlook"),
+		table("If they were in as few runs as is ideal", [
+			["mended", (row) => row[0], true],
+			["files", (row) => number(row[1])],
+			["score", (row) => rounded(row[2])],
+			["score now", () => rounded(files.score)],
+		], [["the worst files, named here", outlook.worst_files, outlook.worst_score],
+			["all scattered files", outlook.scattered_files, outlook.scattered_score]].filter((row) => row[1])),
+		outlook.asked_blocks ? table(`If files of ${bytes(outlook.deleted_blocks)} were deleted ` +
+			`(${number(outlook.deleted_files)}, chosen as if by lot)`, [
+			["free space", (row) => row[0], true],
+			["then", (row) => row[1]],
+			["now", (row) => row[2]],
+		], [["size", bytes(outlook.free_blocks), bytes(free.blocks)],
+			["extents", number(outlook.free_extents), number(free.extents)],
+			["half is in at least", size(outlook.free_weighted_median_kb * 1024), size(free.weighted_median_kb * 1024)],
+			["largest allocation", size(outlook.largest_allocatable_kb * 1024), size(free.largest_allocatable_kb * 1024)],
+		]) : null);
+}
+
+// A curve from zero up, with a point for each report.
+function curve(title, entries, value_of, shown) {
+	const name = "http://www.w3.org/2000/svg", width = 240, height = 70;
+	const values = entries.map(value_of), most = Math.max(...values) || 1;
+	const svg = document.createElementNS(name, "svg");
+	const place = (index) => [6 + (index * (width - 12)) / Math.max(1, values.length - 1),
+		height - 6 - (values[index] / most) * (height - 12)];
+	const add = (tag, attributes) => {
+		const element = document.createElementNS(name, tag);
+
+		for (const [key, value] of Object.entries(attributes))
+			element.setAttribute(key, value);
+		svg.append(element);
+		return element;
+	};
+
+	svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+	svg.setAttribute("role", "img");
+	svg.setAttribute("aria-label", `${title}: ${values.map(shown).join(", ")}`);
+	add("polyline", { points: values.map((value, index) => place(index).join(",")).join(" ") });
+	values.forEach((value, index) => {
+		const [cx, cy] = place(index), words = document.createElementNS(name, "title");
+
+		words.textContent = `${entries[index].time ? entries[index].time.slice(0, 10) : "now"}: ${shown(value)}`;
+		add("circle", { cx, cy, r: 3 }).append(words);
+	});
+	return make("div", {}, make("dt", {}, title), make("dd", {}, `${shown(values[0])} \u2192 ${shown(values.at(-1))}`), svg);
+}
+
+function history_section({ report }) {
+	const entries = report.history;
+	const kilobytes = (value) => size(value * 1024);
+	const shown = [
+		["score", "score", (value) => value.toFixed(1)],
+		["extents a file", "avg_extents", (value) => value.toFixed(3)],
+		["files in too many extents", "fragmented_files", number],
+		["free space", "free_kb", kilobytes],
+		["free extents", "free_extents", number],
+		["half is in at least", "free_weighted_median_kb", kilobytes],
+	].filter(([, key]) => entries[0][key] !== undefined);
+
+	return make("section", {},
+		make("h2", {}, "History"),
+		make("dl", { class: "tiles" }, shown.map(([title, key, form]) => curve(title, entries, (entry) => entry[key], form))),
+		table("The saved reports", [
+			["written", (entry) => (entry.time ? entry.time.slice(0, 16).replace("T", " ") : "now"), true],
+			...shown.map(([title, key, form]) => [title, (entry) => form(entry[key])]),
+			["verdict", (entry) => printable(entry.verdict || ""), true],
+			["report", (entry) => (entry.path === null ? "" : printable(entry.path)), true],
+		], entries));
 }
 
 function unlink_section({ report }) {
@@ -335,7 +557,7 @@ function unlink_section({ report }) {
 	return make("section", {},
 		make("h2", {}, "Unlink cost"),
 		make("p", { class: "faint" },
-			`What deleting all files would write, in transactions of ${number(unlink.batch_files)} files.`),
+			`What deleting all files would write, in transactions of ${counted(unlink.batch_files, "file")}.`),
 		tiles([
 			["files", number(unlink.files)],
 			["block bitmaps", number(unlink.block_bitmaps)],
@@ -350,7 +572,7 @@ function unlink_section({ report }) {
 			["block bitmaps", (row) => number(row.block_bitmaps)],
 			["shared", (row) => number(row.shared_bitmaps)],
 			["inode bitmaps", (row) => number(row.inode_bitmaps)],
-			["path", path_of, true],
+			["path", path_cell, true],
 		], unlink.costly) : null,
 		unlink.shared.length ? table("The block bitmaps that most directories share", [
 			["group", (row) => number(row.group)],
@@ -403,10 +625,10 @@ function change_section(change) {
 function subject_heading({ report }, title) {
 	const { filesystem } = report;
 	const parts = [`${size(filesystem.blocks * filesystem.block_bytes)} in blocks of ${number(filesystem.block_bytes)} bytes`,
-		`${number(filesystem.groups)} groups`];
+		counted(filesystem.groups, "group")];
 
 	if (filesystem.cluster_blocks > 1)
-		parts.push(`clusters of ${number(filesystem.cluster_blocks)} blocks`);
+		parts.push(`clusters of ${counted(filesystem.cluster_blocks, "block")}`);
 	if (filesystem.label)
 		parts.push(`label ${printable(filesystem.label)}`);
 	parts.push(`UUID ${filesystem.uuid}`);
@@ -430,11 +652,14 @@ function sections(subjects, titles) {
 
 	add((report) => report.unreadable.count, damage_section);
 	add((report) => report.verdict, verdict_section);
+	add((report) => report.history, history_section);
 	add((report) => report.free, map_section);
 	add((report) => report.free, free_section);
 	add((report) => report.files, files_section);
 	add((report) => report.worst, worst_section);
-	add((report) => report.by_directory, directories_section);
+	add((report) => report.outlook && (report.outlook.scattered_files || report.outlook.worst_files ||
+		report.outlook.asked_blocks), outlook_section);
+	add((report) => report.by_directory && report.by_directory.length, directories_section);
 	add((report) => report.unlink, unlink_section);
 	return made;
 }

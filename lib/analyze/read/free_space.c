@@ -6,6 +6,7 @@
 
 #include "allocator/core/bits.h"
 #include "image/block_bitmaps.h"
+#include "support/bisect.h"
 
 #define BATCH_GROUPS 64 /* of a task; with flex_bg adjacent bitmaps, often of 16 groups, are read at once */
 #define MOST_ZONES 64
@@ -22,6 +23,7 @@ struct group_space {
 
 struct worker {
 	uint64_t *bitmaps;      /* of BATCH_GROUPS groups */
+	uint64_t *freed;        /* a group's, without the freed blocks; NULL: there are none */
 	struct histogram sizes; /* of extents that touch no border */
 	uint64_t largest, largest_start;
 	uint64_t free_chunks;
@@ -34,6 +36,8 @@ struct bitmap_reader {
 	struct report *report;
 	struct group_space *groups;
 	struct worker *workers;
+	const struct block_run *freed; /* count as free; ascending */
+	size_t freed_count;
 };
 
 /* Counts a whole free extent, in blocks. */
@@ -115,6 +119,29 @@ static void lose_group(const struct bitmap_reader *reading, struct worker *worke
 		damage_add_group(&worker->damage, number, what);
 }
 
+/* Returns the bitmap without the freed blocks. */
+static const uint64_t *without_freed(const struct bitmap_reader *reading, struct worker *worker, uint32_t number,
+                                     const uint64_t *bitmap)
+{
+	const struct geometry *geometry = &reading->volume->geometry;
+	uint32_t clusters = geometry_group_clusters(geometry, number);
+	uint64_t start = geometry_block(geometry, number, 0);
+	uint64_t end = start + ((uint64_t)clusters << geometry->cluster_bits);
+	const struct block_run *runs = reading->freed;
+
+	memcpy(worker->freed, bitmap, (size_t)1 << reading->volume->format.block_bits);
+	for (size_t n = BISECT(reading->freed_count, index, runs[index].start + runs[index].count > start);
+	     n < reading->freed_count && runs[n].start < end; n++) {
+		uint64_t from = runs[n].start > start ? runs[n].start - start : 0;
+		uint64_t to = runs[n].start + runs[n].count < end ? runs[n].start + runs[n].count - start : end - start;
+
+		for (uint64_t cluster = from >> geometry->cluster_bits; cluster << geometry->cluster_bits < to;
+		     cluster++)
+			worker->freed[cluster / 64] &= ~(UINT64_C(1) << cluster % 64);
+	}
+	return worker->freed;
+}
+
 /* The task that reads a bitmap. */
 struct batch {
 	const struct bitmap_reader *reading;
@@ -131,7 +158,9 @@ static void read_if_right(void *context, const struct block_bitmap *bitmap)
 		return;
 	}
 	batch->worker->unsettled += !!bitmap->wrong;
-	read_group(batch->reading, batch->worker, bitmap->group, bitmap->bits);
+	read_group(batch->reading, batch->worker, bitmap->group,
+	           batch->worker->freed ? without_freed(batch->reading, batch->worker, bitmap->group, bitmap->bits) :
+	                                  bitmap->bits);
 }
 
 static void leave_out(const struct bitmap_reader *reading, uint32_t number, uint32_t end)
@@ -160,7 +189,9 @@ static errcode_t read_batch(void *context, unsigned int index, size_t batch, str
 	}
 	if (!worker->bitmaps)
 		worker->bitmaps = malloc((size_t)BATCH_GROUPS << volume->format.block_bits);
-	if (!worker->bitmaps)
+	if (reading->freed_count && !worker->freed)
+		worker->freed = malloc((size_t)1 << volume->format.block_bits);
+	if (!worker->bitmaps || (reading->freed_count && !worker->freed))
 		return ENOMEM;
 	struct batch shown = { reading, worker };
 
@@ -254,28 +285,54 @@ static errcode_t finish(const struct bitmap_reader *reading, unsigned int worker
 	return make_zones(reading);
 }
 
-errcode_t free_space_read(const struct volume *volume, struct pool *pool, bool with_groups, struct report *report)
+static errcode_t read_all(struct bitmap_reader *reading, struct pool *pool)
 {
-	struct report_free *free_space = &report->free;
-	uint32_t groups = volume->geometry.groups;
+	uint32_t groups = reading->volume->geometry.groups;
 	unsigned int workers = pool_workers(pool);
 	SCOPE_FREE struct group_space *spaces = calloc(groups, sizeof(*spaces));
 	SCOPE_FREE struct worker *each = calloc(workers, sizeof(*each));
-	struct bitmap_reader reading = { .volume = volume, .report = report, .groups = spaces, .workers = each };
+
+	if (!spaces || !each)
+		return ENOMEM;
+	reading->groups = spaces;
+	reading->workers = each;
+	errcode_t error = pool_run(pool, (groups + BATCH_GROUPS - 1) / BATCH_GROUPS, read_batch, reading, NULL);
+
+	if (!error)
+		error = finish(reading, workers);
+	for (unsigned int index = 0; index < workers; index++) {
+		free(each[index].bitmaps);
+		free(each[index].freed);
+	}
+	return error;
+}
+
+errcode_t free_space_read(const struct volume *volume, struct pool *pool, bool with_groups, struct report *report)
+{
+	struct report_free *free_space = &report->free;
+	struct bitmap_reader reading = { .volume = volume, .report = report };
 
 	if (free_space->chunk_blocks)
 		free_space->chunks =
 			(volume->geometry.end_block + free_space->chunk_blocks - 1) / free_space->chunk_blocks;
 	free_space->orders = volume->format.block_bits + 2;
 	if (with_groups)
-		free_space->groups = calloc(groups, sizeof(*free_space->groups));
-	if (!spaces || !each || (with_groups && !free_space->groups))
+		free_space->groups = calloc(volume->geometry.groups, sizeof(*free_space->groups));
+	if (with_groups && !free_space->groups)
 		return ENOMEM;
-	errcode_t error = pool_run(pool, (groups + BATCH_GROUPS - 1) / BATCH_GROUPS, read_batch, &reading, NULL);
+	return read_all(&reading, pool);
+}
 
-	if (!error)
-		error = finish(&reading, workers);
-	for (unsigned int index = 0; index < workers; index++)
-		free(each[index].bitmaps);
+errcode_t free_space_read_without(const struct volume *volume, struct pool *pool, const struct block_run *runs,
+                                  size_t count, struct report_free *space)
+{
+	SCOPE_FREE struct report *scratch = calloc(1, sizeof(*scratch));
+	struct bitmap_reader reading = { .volume = volume, .report = scratch, .freed = runs, .freed_count = count };
+
+	if (!scratch)
+		return ENOMEM;
+	errcode_t error = read_all(&reading, pool);
+
+	*space = scratch->free;
 	return error;
 }

@@ -13,3 +13,15 @@
  */
 MUST_CHECK errcode_t free_space_read(const struct volume *volume, struct pool *pool, bool with_groups,
                                      struct report *report);
+
+/* Blocks that follow each other. */
+struct block_run {
+	uint64_t start, count;
+};
+
+/*
+ * Reads the bitmaps again, as if these runs, ascending, were free, and fills in a part of *space: sizes, largest_start,
+ * largest_allocatable and the zones, which the caller frees also after an error. No damage is told. ENOMEM.
+ */
+MUST_CHECK errcode_t free_space_read_without(const struct volume *volume, struct pool *pool,
+                                             const struct block_run *runs, size_t count, struct report_free *space);

@@ -502,7 +502,11 @@ static errcode_t merge_worker(struct inode_scan *scan, const struct scan_worker 
 
 static errcode_t open_worker(struct inode_scan *scan, struct scan_worker *worker)
 {
-	worker->worst.limit = scan->report->worst.limit;
+	worker->worst = (struct worst_files){
+		.limit = scan->report->worst.limit,
+		.is_of_one_kind = scan->report->worst.is_of_one_kind,
+		.kind = scan->report->worst.kind,
+	};
 	worker->table = malloc(CHUNK_BYTES);
 	if (!worker->table)
 		return ENOMEM;

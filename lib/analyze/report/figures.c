@@ -38,6 +38,17 @@ const struct figure figures[FIGURE_COUNT] = {
 	{ "score", "e4defrag's score", FIGURE_SCORE, false, "files.runs", "files.ideal_extents", 1, FIGURE_LOW, true },
 };
 
+size_t figures_find(const char *key)
+{
+	size_t place = 0;
+
+	while (strcmp(figures[place].key, key)) {
+		place++;
+		assert(place < FIGURE_COUNT);
+	}
+	return place;
+}
+
 double figure_value(const struct figure *figure, double first, double second, double file_blocks,
                     double block_kilobytes)
 {

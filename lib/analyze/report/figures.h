@@ -33,6 +33,9 @@ struct figure_values {
 	double values[FIGURE_COUNT];    /* in the order of figures */
 };
 
+/* The place of a figure that is there. */
+size_t figures_find(const char *key);
+
 /* The figure from its members; file_blocks: "files.blocks". */
 double figure_value(const struct figure *figure, double first, double second, double file_blocks,
                     double block_kilobytes);

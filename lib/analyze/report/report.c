@@ -17,6 +17,10 @@ void report_destroy(struct report *report)
 		free(report->unlink->shared);
 	}
 	free(report->unlink);
+	free(report->map_cells);
+	if (report->outlook)
+		free(report->outlook->free.zones);
+	free(report->outlook);
 	arena_destroy(&report->arena);
 }
 
@@ -47,10 +51,10 @@ void worst_sort(struct worst_files *worst)
 
 errcode_t worst_add(struct worst_files *worst, const struct report_file *file)
 {
-	if (!worst->limit || file->runs <= file->ideal_extents)
+	if (!worst->limit || file->runs <= file->ideal_extents || (worst->is_of_one_kind && file->kind != worst->kind))
 		return 0;
 	/* Sorting only now and then costs no more per file than a heap would. */
-	if (worst->count == 2 * worst->limit)
+	if (worst->count / 2 >= worst->limit)
 		worst_sort(worst);
 	return vector_add(&worst->files, &worst->count, &worst->capacity, file, sizeof(*file));
 }

@@ -14,6 +14,7 @@
 #include "support/problem.h"
 
 struct delta;
+struct report_history;
 
 struct report_filesystem {
 	const char *target;    /* as the user named it */
@@ -108,6 +109,7 @@ struct report_kind {
 	uint64_t files;
 	uint64_t large_files; /* of these: VERDICT_LARGE_BYTES and more */
 	uint64_t blocks;
+	uint64_t surplus_runs; /* more than is ideal */
 };
 
 struct report_kinds {
@@ -170,7 +172,9 @@ struct report_directory {
  * would not explain the score. One thread at a time; zero-initialise but for `limit`.
  */
 struct worst_files {
-	size_t limit;
+	size_t limit;        /* SIZE_MAX: all */
+	bool is_of_one_kind; /* all others are left out */
+	enum file_kind kind;
 	size_t count, capacity;
 	struct report_file *files; /* owned; up to twice the limit until they are sorted */
 };
@@ -247,6 +251,34 @@ struct report_verdict {
 	unsigned int advice_count;
 };
 
+#define REPORT_MAP_FILES 5
+
+/* A file's extents in one part of the filesystem. */
+struct report_map_file {
+	const char *path; /* NULL: nothing names it */
+	uint32_t ino;
+	uint64_t extents; /* 0: the entry is unused */
+	uint64_t blocks;
+};
+
+/* A part of the filesystem: some groups. */
+struct report_map_cell {
+	struct report_map_file most[REPORT_MAP_FILES]; /* the most extents first */
+};
+
+/* What would become of it. Counts of files that are mended leave out sparse ones: nothing can be done about them. */
+struct report_outlook {
+	/* The score if the worst files that the report names, or all scattered ones, were in as few runs as is ideal.
+	 */
+	uint64_t worst_files, scattered_files;
+	double worst_score, scattered_score;
+
+	/* The free space if files of about asked_blocks were deleted, see analyze/read/deletion.h. */
+	uint64_t asked_blocks; /* 0: not asked for */
+	uint64_t deleted_files, deleted_blocks;
+	struct report_free free; /* sizes, largest_start, largest_allocatable */
+};
+
 /* Returns 0 if whole is 0. */
 static inline double report_ratio(uint64_t part, uint64_t whole)
 {
@@ -276,8 +308,12 @@ struct report {
 	struct worst_files worst;              /* sorted */
 	struct report_directory *by_directory; /* NULL unless asked for */
 	size_t by_directory_count;
-	struct report_unlink *unlink; /* NULL unless asked for */
-	const struct delta *delta;    /* against an older image; the caller's; NULL unless asked for */
+	struct report_unlink *unlink;      /* NULL unless asked for */
+	struct report_map_cell *map_cells; /* NULL unless asked for */
+	uint32_t map_cell_count;
+	struct report_outlook *outlook;       /* NULL unless asked for */
+	const struct delta *delta;            /* against an older image; the caller's; NULL unless asked for */
+	const struct report_history *history; /* the caller's; NULL unless asked for */
 	struct report_verdict verdict;
 	double seconds; /* time of the analysis */
 	struct report_quick quick;
@@ -286,6 +322,12 @@ struct report {
 };
 
 void report_destroy(struct report *report);
+
+/* How many groups are in a cell of a map that has at most so many cells. */
+static inline uint32_t report_map_groups(const struct report_filesystem *filesystem, uint32_t most_cells)
+{
+	return filesystem->groups / most_cells + !!(filesystem->groups % most_cells);
+}
 
 /* Adds a file that may be among the worst and has more runs than is ideal. Logarithmic on average. ENOMEM. */
 MUST_CHECK errcode_t worst_add(struct worst_files *worst, const struct report_file *file);

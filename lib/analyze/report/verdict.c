@@ -47,11 +47,12 @@ static uint64_t free_blocks(const struct report *report)
 
 /* --- Files ------------------------------------------------------------------------------------------------------- */
 
-static void add_to_kind(struct report_kind *kind, uint64_t blocks, bool is_large)
+static void add_to_kind(struct report_kind *kind, const struct report_kind *file)
 {
 	kind->files++;
-	kind->large_files += is_large;
-	kind->blocks += blocks;
+	kind->large_files += file->large_files;
+	kind->blocks += file->blocks;
+	kind->surplus_runs += file->surplus_runs;
 }
 
 static bool is_short(uint64_t blocks, uint64_t more_pieces, uint32_t block_bytes)
@@ -94,13 +95,17 @@ enum file_kind verdict_decide(struct report_kinds *kinds, const struct file_layo
 	struct report_kind *const of_kind[] = { NULL, &kinds->scattered, &kinds->sparse, &kinds->split };
 	struct report_kind *const of_obstacle[] = { NULL, &kinds->refused, &kinds->too_large };
 	enum file_kind kind = kind_of(layout, map_blocks, ideal, block_bytes);
-	bool is_large = layout->counts.blocks * block_bytes >= VERDICT_LARGE_BYTES;
+	const struct report_kind file = {
+		.large_files = layout->counts.blocks * block_bytes >= VERDICT_LARGE_BYTES,
+		.blocks = layout->counts.blocks,
+		.surplus_runs = layout->counts.runs > ideal ? layout->counts.runs - ideal : 0,
+	};
 
-	add_to_kind(&kinds->all, layout->counts.blocks, is_large);
+	add_to_kind(&kinds->all, &file);
 	if (of_kind[kind])
-		add_to_kind(of_kind[kind], layout->counts.blocks, is_large);
+		add_to_kind(of_kind[kind], &file);
 	if (kind == FILE_SCATTERED && of_obstacle[obstacle])
-		add_to_kind(of_obstacle[obstacle], layout->counts.blocks, is_large);
+		add_to_kind(of_obstacle[obstacle], &file);
 	return kind;
 }
 
@@ -230,6 +235,34 @@ static const char *help_for(const struct report *report)
 	if (report->verdict.kind != VERDICT_FILES && has_little_free(report))
 		return "It is nearly full: new files will be in short pieces. Free some space.";
 	return help[report->verdict.kind];
+}
+
+/* The score with so many runs less. */
+static double score_without(const struct report_sums *sums, uint64_t runs)
+{
+	uint64_t left = sums->counts.runs > runs ? sums->counts.runs - runs : 0;
+
+	return score_of(left, sums->ideal_extents, sums->counts.blocks);
+}
+
+void verdict_predict(struct report *report)
+{
+	const struct report_files *files = &report->files;
+	const struct report_kind *scattered = &files->kinds.scattered;
+	struct report_outlook *outlook = report->outlook;
+	uint64_t surplus = 0;
+
+	for (size_t n = 0; n < report->worst.count; n++) {
+		const struct report_file *file = &report->worst.files[n];
+
+		if (file->kind == FILE_SPARSE)
+			continue;
+		outlook->worst_files++;
+		surplus += file->runs - file->ideal_extents;
+	}
+	outlook->worst_score = score_without(&files->regular, surplus);
+	outlook->scattered_files = scattered->files;
+	outlook->scattered_score = score_without(&files->regular, scattered->surplus_runs);
 }
 
 void verdict_make(struct report *report)

@@ -31,5 +31,8 @@ const char *file_kind_word(enum file_kind kind);
 /* "fine", "files" and so on: fixed, scripts may compare them. */
 const char *verdict_words(enum verdict_kind kind);
 
+/* Fills in the scores of report->outlook, which is there; the report's worst files are known. */
+void verdict_predict(struct report *report);
+
 /* Fills in report->verdict, with advice, from the rest of the report. */
 void verdict_make(struct report *report);

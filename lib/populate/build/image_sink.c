@@ -27,9 +27,16 @@ static errcode_t read_blocks(struct sink *sink, uint64_t block, uint32_t count, 
 	return image_read(&of(sink)->image, bytes, (size_t)count * sink->block_bytes, block * sink->block_bytes);
 }
 
-static errcode_t write_blocks(struct sink *sink, uint64_t block, uint32_t count, const void *bytes)
+static errcode_t write_as_it_is(struct sink *sink, uint64_t block, uint32_t count, const void *bytes)
 {
 	return image_write(&of(sink)->image, bytes, (size_t)count * sink->block_bytes, block * sink->block_bytes);
+}
+
+static errcode_t write_blocks(struct sink *sink, uint64_t block, uint32_t count, const void *bytes)
+{
+	if (of(sink)->leaves)
+		leaf_hashes_forget(of(sink)->leaves, (size_t)count * sink->block_bytes, block * sink->block_bytes);
+	return write_as_it_is(sink, block, count, bytes);
 }
 
 static errcode_t write_past_cache(struct sink *sink, uint64_t block, uint32_t count, const void *bytes)
@@ -46,7 +53,7 @@ static errcode_t write_past_cache(struct sink *sink, uint64_t block, uint32_t co
 		/* The file's blocks are larger than ours, or it does not support direct writes at all. */
 		atomic_store_explicit(&own->is_direct, false, memory_order_relaxed);
 	}
-	return write_blocks(sink, block, count, bytes);
+	return write_as_it_is(sink, block, count, bytes);
 }
 
 static errcode_t write_data(struct sink *sink, uint64_t block, uint32_t count, const void *bytes)

@@ -27,6 +27,17 @@ static void set_known(struct leaf_hashes *leaves, uint64_t first, uint64_t end)
 		atomic_fetch_or_explicit(&leaves->known[block / 64], UINT64_C(1) << block % 64, memory_order_relaxed);
 }
 
+void leaf_hashes_forget(struct leaf_hashes *leaves, size_t count, uint64_t offset_bytes)
+{
+	const unsigned int bits = leaves->tree->data_block_bits;
+	const uint64_t end = (offset_bytes + count + ((size_t)1 << bits) - 1) >> bits;
+
+	for (uint64_t block = offset_bytes >> bits; leaves->known && block < end; block++)
+		if (leaf_hashes_has(leaves, block))
+			atomic_fetch_and_explicit(&leaves->known[block / 64], ~(UINT64_C(1) << block % 64),
+			                          memory_order_relaxed);
+}
+
 errcode_t leaf_hashes_note(struct leaf_hashes *leaves, const void *bytes, size_t count, uint64_t offset_bytes)
 {
 	const struct hash_tree *tree = leaves->tree;

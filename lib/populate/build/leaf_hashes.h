@@ -24,11 +24,17 @@ struct leaf_hashes leaf_hashes_create(const struct hash_tree *tree, int descript
 void leaf_hashes_free(struct leaf_hashes *leaves);
 
 /*
- * Hashes the whole data blocks of what has just been written at this offset of the filesystem, where no later write
- * goes. Any thread. Errors of writing to the tree's file.
+ * Hashes the whole data blocks of what has just been written at this offset of the filesystem. Any thread. Errors of
+ * writing to the tree's file.
  */
 MUST_CHECK errcode_t leaf_hashes_note(struct leaf_hashes *leaves, const void *bytes, size_t count,
                                       uint64_t offset_bytes);
+
+/*
+ * Other bytes have been written there, whose hashes are not noted: metadata, in blocks that were free when contents
+ * were written (--keep-hidden writes to such, too). Any thread, but not while another one notes the same blocks.
+ */
+void leaf_hashes_forget(struct leaf_hashes *leaves, size_t count, uint64_t offset_bytes);
 
 /* Not while any thread notes. */
 static inline bool leaf_hashes_has(const struct leaf_hashes *leaves, uint64_t data_block)

@@ -21,6 +21,12 @@ enum reflink {
 	REFLINK_NEVER,
 };
 
+/* The place of contents of regular files. */
+enum populate_layout {
+	LAYOUT_TREE,   /* with what lies beside them in the tree */
+	LAYOUT_LAYERS, /* with all that is of the same merged source (populate/plan/layer_placement.h) */
+};
+
 /* The most readers there are, unless the user gives a number. Each takes half a MiB once it has work. */
 #define POPULATE_MOST_READERS 64
 
@@ -94,9 +100,12 @@ struct populate_options {
 	bool without_flags;            /* likewise file flags; those that metadata gives stay */
 	bool all_times;                /* atime, ctime and crtime are the source's, where it has them; false: mtime's */
 	bool zeros_of_source;          /* holes are those of the source, and no data are looked at for more zeros */
-	enum reflink reflink;          /* other than REFLINK_NEVER only with zeros_of_source */
-	struct owner_map *owners;      /* NULL: owners stay the source's; names in it are resolved */
-	const char *metadata;          /* a manifest for source/manifest/metadata.h; NULL: none */
+	enum populate_layout layout;
+	bool keeps_hidden; /* with LAYOUT_LAYERS: free blocks in the places of what upper layers hide, so that a layer
+	                      stays in one piece (populate/plan/hidden_gaps.h) */
+	enum reflink reflink;     /* other than REFLINK_NEVER only with zeros_of_source */
+	struct owner_map *owners; /* NULL: owners stay the source's; names in it are resolved */
+	const char *metadata;     /* a manifest for source/manifest/metadata.h; NULL: none */
 	struct dm_verity_options dm_verity;
 	struct verity_rules verity;
 	struct label_options labels; /* SELinux's */

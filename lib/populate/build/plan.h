@@ -130,6 +130,8 @@ struct plan {
 	struct xattr_plan xattrs;
 	struct protected_file *protected_files; /* ascending by node, each node the first of its names */
 	uint32_t protected_count;
+	uint32_t *content_order; /* files in the order in which contents are placed; NULL: that of the nodes */
+	uint32_t content_count;  /* of these */
 
 	/* Inode numbers: */
 	uint32_t *items_by_inode; /* plan_items() of them, ascending by inode number: nodes, and after the last node's

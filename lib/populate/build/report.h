@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "source/kind/source_kind.h"
 #include "ondisk/dm_verity.h"
 #include "ondisk/verity.h"
 #include "image/delta.h"
@@ -80,7 +81,7 @@ struct populate_report {
 	struct populate_dm_verity dm_verity;
 	struct populate_protected *protected_files; /* in the order of the tree; owned */
 	uint64_t protected_count;
-	struct delta delta; /* against the older image, if one is given */
-	bool skipped_image; /* the image itself was found in the source and left out */
+	struct delta delta;         /* against the older image, if one is given */
+	bool skipped[SCAN_OUTPUTS]; /* they were found in the source and left out */
 	struct warnings warnings;
 };

@@ -21,13 +21,7 @@
 /* Larger sizes are not a filesystem's blocks: NFS says how much it transfers at once. */
 #define MOST_BLOCK_BYTES 65536u
 
-/* Bytes of a file, and the place in the image's file where they belong. */
-struct transfer {
-	int source;
-	uint64_t from, to, bytes;
-};
-
-static errcode_t share(int image, const struct transfer *transfer)
+static errcode_t share(int image, const struct block_transfer *transfer)
 {
 	const struct file_clone_range range = {
 		.src_fd = transfer->source,
@@ -47,7 +41,7 @@ static errcode_t try_sharing(int image, int source)
 	if (fstat(source, &status) < 0)
 		return errno;
 	/* A length of 0 means "up to the end". */
-	return share(image, &(struct transfer){ .source = source, .from = (uint64_t)status.st_size });
+	return share(image, &(struct block_transfer){ .source = source, .from = (uint64_t)status.st_size });
 }
 
 static uint64_t host_block_bytes(int image)
@@ -190,11 +184,11 @@ static errcode_t meet_device(struct block_sharing *sharing, uint32_t node, int s
 }
 
 /* Returns the largest part that both filesystems can share, in whole blocks of the image; 0 bytes if there is none. */
-static struct transfer aligned_part(const struct block_sharing *sharing, const struct transfer *all)
+static struct block_transfer aligned_part(const struct block_sharing *sharing, const struct block_transfer *all)
 {
 	const uint64_t host_bytes = sharing->host_block_bytes, block_bytes = sharing->plan->format.block_bytes;
 	const uint64_t unit_bytes = host_bytes > block_bytes ? host_bytes : block_bytes;
-	struct transfer part = *all;
+	struct block_transfer part = *all;
 	uint64_t skipped = (host_bytes - all->from % host_bytes) % host_bytes;
 
 	part.bytes = 0;
@@ -207,7 +201,7 @@ static struct transfer aligned_part(const struct block_sharing *sharing, const s
 }
 
 /* Has the kernel copy all of the transfer. Returns how many bytes it copied. */
-static uint64_t copy(struct block_sharing *sharing, const struct transfer *all)
+static uint64_t copy(struct block_sharing *sharing, const struct block_transfer *all)
 {
 	off_t from = (off_t)all->from, to = (off_t)all->to;
 	uint64_t done = 0;
@@ -248,7 +242,7 @@ errcode_t block_sharing_move(struct block_sharing *sharing, const struct content
 	uint64_t start = (uint64_t)blocks->logical << block_bits,
 		 left = tree_stored_bytes(plan->source->tree, plan_node(plan, node)) - start;
 	uint64_t space = (uint64_t)blocks->count << block_bits;
-	struct transfer all = {
+	struct block_transfer all = {
 		.to = file->image.offset_bytes + (blocks->physical << block_bits),
 		.bytes = left < space ? left : space,
 	};
@@ -266,7 +260,7 @@ errcode_t block_sharing_move(struct block_sharing *sharing, const struct content
 
 	if (error)
 		return error;
-	const struct transfer part = aligned_part(sharing, &all);
+	const struct block_transfer part = aligned_part(sharing, &all);
 
 	if (sharing->shares && part.bytes) {
 		error = share(file->image.descriptor, &part);
@@ -285,4 +279,63 @@ errcode_t block_sharing_move(struct block_sharing *sharing, const struct content
 		note_moved(sharing, blocks, 0, copy(sharing, &all), moved);
 	}
 	return 0;
+}
+
+errcode_t block_sharing_share(struct block_sharing *sharing, uint32_t node, const struct block_transfer *all,
+                              bool *is_shared, struct problem *problem)
+{
+	*is_shared = false;
+	if (sharing->is_off)
+		return 0;
+	errcode_t error = meet_device(sharing, node, all->source, problem);
+
+	if (error || !sharing->shares || aligned_part(sharing, all).bytes != all->bytes)
+		return error;
+	error = share(sharing->file->image.descriptor, all);
+	if (error && sharing->plan->options->reflink == REFLINK_ALWAYS)
+		return sharing_problem(sharing, node, all->source, error, problem);
+	*is_shared = !error;
+	sharing->shared_bytes += error ? 0 : all->bytes;
+	sharing->shares = !error || !is_lasting(error);
+	sharing->refusal = sharing->shares ? 0 : error;
+	return 0;
+}
+
+bool block_sharing_copy(struct block_sharing *sharing, const struct block_transfer *all)
+{
+	if (sharing->is_off || sharing->plan->options->reflink != REFLINK_AUTO ||
+	    meet_device(sharing, TREE_ROOT, all->source, NULL) || !sharing->copies)
+		return false;
+	return copy(sharing, all) == all->bytes;
+}
+
+/* Names what keeps whole blocks of the layers from being shared; NULL: nothing, or what the user cannot change. */
+static const char *obstacle(const struct plan *plan, int image, errcode_t refusal)
+{
+	if (refusal == EXDEV)
+		return "the cache is on another filesystem";
+	if (try_sharing(image, image))
+		return NULL;
+	if (plan->format.block_bytes != CONTENTS_BLOCK_BYTES)
+		return "its blocks have another size than 4096 bytes (-b 4096 makes them so)";
+	if (host_block_bytes(image) > CONTENTS_BLOCK_BYTES)
+		return "the filesystem that it is on has larger blocks than 4096 bytes";
+	return plan->options->offset_bytes % CONTENTS_BLOCK_BYTES ? "its offset is not a multiple of 4096 bytes" : NULL;
+}
+
+errcode_t block_sharing_warn(const struct plan *plan, const struct image_file *file, errcode_t refusal,
+                             struct warnings *warnings)
+{
+	const struct populate_options *options = plan->options;
+	int image = file->image.descriptor;
+	struct problem problem = { 0 };
+
+	if (!options->layer_cache || options->reflink == REFLINK_NEVER || options->android_sparse || !is_regular(image))
+		return 0;
+	const char *reason = obstacle(plan, image, refusal);
+
+	if (!reason)
+		return 0;
+	problem_set_reason(&problem, EXDEV, options->image, "copies blocks of the layer cache", "%s", reason);
+	return warnings_add(warnings, &problem, 1);
 }

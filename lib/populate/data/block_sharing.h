@@ -8,8 +8,15 @@
 
 #include "populate/build/image_sink.h"
 #include "populate/build/plan.h"
+#include "populate/build/report.h"
 #include "populate/build/workplace.h"
 #include "tree/contents.h"
+
+/* Bytes of a file, and the place in the image's file where they belong. */
+struct block_transfer {
+	int source;
+	uint64_t from, to, bytes;
+};
 
 /* One worker's state. */
 struct block_sharing {
@@ -21,6 +28,7 @@ struct block_sharing {
 	bool knows_device;         /* of the file that was met last: */
 	uint64_t device;
 	bool shares, copies;   /* its filesystem has not refused to */
+	errcode_t refusal;     /* why the last filesystem shares nothing; 0: it does */
 	uint64_t shared_bytes; /* so far */
 };
 
@@ -42,3 +50,21 @@ struct block_sharing block_sharing_create(const struct plan *plan, const struct 
 MUST_CHECK errcode_t block_sharing_move(struct block_sharing *sharing, const struct content_reader *reader,
                                         uint32_t node, const struct file_extent *blocks, struct file_extent *moved,
                                         struct problem *problem);
+
+/*
+ * Shares all of the transfer, which is of `node` and perhaps further files, or nothing. Fails only with REFLINK_ALWAYS;
+ * the problem names the node.
+ */
+MUST_CHECK errcode_t block_sharing_share(struct block_sharing *sharing, uint32_t node, const struct block_transfer *all,
+                                         bool *is_shared, struct problem *problem);
+
+/* Has the kernel copy all of the transfer. False: it has not, and the caller copies it. */
+bool block_sharing_copy(struct block_sharing *sharing, const struct block_transfer *all);
+
+/*
+ * Adds a warning, if blocks of the layer cache could be shared but for something that the user can change: the image's
+ * blocks, its offset, or where image and cache are. refusal: that of the files' filesystem; 0: it was not asked, or it
+ * shares. ENOMEM.
+ */
+MUST_CHECK errcode_t block_sharing_warn(const struct plan *plan, const struct image_file *file, errcode_t refusal,
+                                        struct warnings *warnings);

@@ -7,6 +7,7 @@
 
 #include "populate/build/run_writer.h"
 #include "populate/data/block_sharing.h"
+#include "populate/data/content_runs.h"
 #include "populate/data/protect.h"
 #include "populate/metadata/flags.h"
 #include "populate/build/protection.h"
@@ -26,7 +27,7 @@
 /* A file's cost beside its data, so that a job of many tiny files ends as well. */
 #define FILE_COST_BYTES 2048u
 
-/* A job has the regular files first .. end-1, or one slice of file `first`. */
+/* A job has the files of places first .. end-1 in the order of contents, or one slice of node `first`. */
 struct copy_job {
 	uint32_t first, end;
 	uint32_t slice; /* valid if end == first */
@@ -60,16 +61,31 @@ struct copying {
 	struct image_file *file;
 	const char *directory; /* for temporary files */
 	uint64_t job_bytes;
+	struct content_runs runs; /* these are moved before everything else */
 	struct cut *cuts;
 	struct job_list list;
 	uint64_t files;
 	struct copy_worker *workers;
 };
 
-static bool has_content(const struct plan *plan, uint32_t node)
+/* Files are copied in the order in which they are placed, so that writes can be gathered. */
+static uint32_t place_count(const struct plan *plan)
 {
+	return plan->content_order ? plan->content_count : plan->source->tree->node_count;
+}
+
+static uint32_t node_at(const struct plan *plan, uint32_t place)
+{
+	return plan->content_order ? plan->content_order[place] : place;
+}
+
+static bool has_content(const struct copying *copying, uint32_t node)
+{
+	const struct plan *plan = copying->plan;
+
 	return S_ISREG(plan_node(plan, node)->mode) && plan->placements[node].blocks &&
-	       !tree_node_is_link(plan->source->tree, node);
+	       !tree_node_is_link(plan->source->tree, node) &&
+	       !(copying->runs.has_node && copying->runs.has_node[node]);
 }
 
 /* Reads at most RUN_WRITER_BYTES of blocks into the worker's next write, with zeros after the end of the file. */
@@ -228,9 +244,11 @@ static errcode_t copy_files_of_job(const struct copying *copying, struct copy_wo
 	const struct plan *plan = copying->plan;
 	uint64_t files = 0;
 
-	for (uint32_t node = job->first; node < job->end; node++) {
+	for (uint32_t place = job->first; place < job->end; place++) {
+		uint32_t node = node_at(plan, place);
+
 		/* Large files have jobs of their own. */
-		if (!has_content(plan, node) || plan_node(plan, node)->size_bytes > SLICE_BYTES)
+		if (!has_content(copying, node) || plan_node(plan, node)->size_bytes > SLICE_BYTES)
 			continue;
 		errcode_t error = copy_one(copying, own, node, 0, UINT64_MAX, false, problem);
 
@@ -330,16 +348,18 @@ static errcode_t cut_jobs(void *context, unsigned int worker, size_t task, struc
 {
 	const struct copying *copying = context;
 	const struct plan *plan = copying->plan;
-	struct node_range nodes = node_task(plan->source->tree, task);
 	struct cut *cut = &copying->cuts[task];
-	uint32_t first = nodes.first;
+	uint32_t first = (uint32_t)task * NODES_PER_TASK, left = place_count(plan) - first;
+	uint32_t end = first + (left < NODES_PER_TASK ? left : NODES_PER_TASK);
 	uint64_t cost_bytes = 0;
 	errcode_t error = 0;
 
 	(void)worker;
 	(void)problem;
-	for (uint32_t node = nodes.first; !error && node < nodes.end; node++) {
-		if (!has_content(plan, node))
+	for (uint32_t place = first; !error && place < end; place++) {
+		uint32_t node = node_at(plan, place);
+
+		if (!has_content(copying, node))
 			continue;
 		cut->files++;
 		if (plan_node(plan, node)->size_bytes > SLICE_BYTES) {
@@ -349,12 +369,12 @@ static errcode_t cut_jobs(void *context, unsigned int worker, size_t task, struc
 		cost_bytes += plan_node(plan, node)->size_bytes + FILE_COST_BYTES;
 		if (cost_bytes < copying->job_bytes)
 			continue;
-		error = add_job(&cut->others, (struct copy_job){ .first = first, .end = node + 1 });
-		first = node + 1;
+		error = add_job(&cut->others, (struct copy_job){ .first = first, .end = place + 1 });
+		first = place + 1;
 		cost_bytes = 0;
 	}
 	if (!error && cost_bytes)
-		error = add_job(&cut->others, (struct copy_job){ .first = first, .end = nodes.end });
+		error = add_job(&cut->others, (struct copy_job){ .first = first, .end = end });
 	return error;
 }
 
@@ -373,7 +393,7 @@ static errcode_t list_jobs(struct copying *copying)
 {
 	const struct plan *plan = copying->plan;
 	const struct workplace *work = copying->work;
-	size_t tasks = node_task_count(plan->source->tree);
+	size_t tasks = ((size_t)place_count(plan) + NODES_PER_TASK - 1) / NODES_PER_TASK;
 	SCOPE_FREE struct cut *cuts = calloc(tasks, sizeof(*cuts));
 
 	if (!cuts)
@@ -418,17 +438,17 @@ static errcode_t open_workers(struct copying *copying, bool reads_last)
 	return 0;
 }
 
-static errcode_t gather_findings(const struct copying *copying, struct zero_runs *zeros, uint64_t *shared_bytes)
+static errcode_t gather_findings(const struct copying *copying, struct copy_findings *found)
 {
 	errcode_t error = 0;
 
-	zeros->count = 0;
-	*shared_bytes = 0;
+	found->zeros.count = 0;
+	found->refusal = copying->runs.refusal;
 	for (unsigned int worker = 0; !error && worker < pool_workers(copying->work->readers); worker++) {
-		error = zero_runs_join(zeros, &copying->workers[worker].zeros);
-		*shared_bytes += copying->workers[worker].sharing.shared_bytes;
+		error = zero_runs_join(&found->zeros, &copying->workers[worker].zeros);
+		found->shared_bytes += copying->workers[worker].sharing.shared_bytes;
 	}
-	zero_runs_sort(zeros);
+	zero_runs_sort(&found->zeros);
 	return error;
 }
 
@@ -445,16 +465,21 @@ static void close_workers(const struct copying *copying)
 }
 
 errcode_t copy_files(const struct plan *plan, struct image_file *file, const struct workplace *work, bool reads_last,
-                     struct zero_runs *zeros, uint64_t *shared_bytes)
+                     struct copy_findings *found)
 {
 	SCOPE_FREE char *directory = spool_directory(plan->options->image);
 	struct copying copying = { .plan = plan, .work = work, .file = file, .directory = directory };
 
 	if (!directory)
 		return workplace_result(work, ENOMEM, "cannot copy the files");
-	errcode_t error = list_jobs(&copying);
+	errcode_t error = content_runs_find(plan, &copying.runs, work->problem);
 
-	progress_stage(plan->options->progress, "copy", plan->data_bytes, copying.files);
+	found->shared_bytes = 0;
+	if (!error)
+		error = list_jobs(&copying);
+	progress_stage(plan->options->progress, "copy", plan->data_bytes, copying.files + copying.runs.files);
+	if (!error)
+		error = content_runs_move(plan, file, work, &copying.runs, &found->shared_bytes);
 	if (!error)
 		error = open_workers(&copying, reads_last);
 	if (!error)
@@ -462,9 +487,10 @@ errcode_t copy_files(const struct plan *plan, struct image_file *file, const str
 	if (!error)
 		error = contents_check(plan->source->tree, work->problem);
 	if (!error)
-		error = gather_findings(&copying, zeros, shared_bytes);
+		error = gather_findings(&copying, found);
 	close_workers(&copying);
 	free(copying.list.jobs);
+	content_runs_free(&copying.runs);
 	/* This does nothing if the cause has already been recorded. */
 	return workplace_result(work, error, "cannot copy the files");
 }

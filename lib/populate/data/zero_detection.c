@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "allocator/core/bits.h"
 #include "tree/contents.h"
 #include "support/vector.h"
 #include "support/run/interrupt.h"
@@ -310,9 +311,10 @@ struct zero_search {
 	const struct workplace *work;
 	struct findings *tasks;
 	struct search_worker *workers;
-	uint32_t step_bytes; /* this many bytes become a hole if they are all zeros; at most LOOK_BYTES */
-	bool samples;        /* a step is read only if its first bytes are zeros */
-	uint32_t task_nodes; /* of one task */
+	uint32_t step_bytes;  /* this many bytes become a hole if they are all zeros; at most LOOK_BYTES */
+	const uint64_t *only; /* a bit for each node that is searched; NULL: all are */
+	bool samples;         /* a step is read only if its first bytes are zeros */
+	uint32_t task_nodes;  /* of one task */
 	size_t task_count;
 };
 
@@ -382,8 +384,9 @@ static bool is_worth_a_look(const struct zero_search *search, uint32_t number)
 {
 	const struct tree_node *node = plan_node(search->plan, number);
 
-	return S_ISREG(node->mode) && !node->is_encrypted && !tree_node_is_link(search->plan->source->tree, number) &&
-	       node->size_bytes && (!search->samples || node->size_bytes >= search->step_bytes);
+	return (!search->only || bits_test(search->only, number)) && S_ISREG(node->mode) && !node->is_encrypted &&
+	       !tree_node_is_link(search->plan->source->tree, number) && node->size_bytes &&
+	       (!search->samples || node->size_bytes >= search->step_bytes);
 }
 
 static errcode_t search_nodes(void *context, unsigned int worker, size_t task, struct problem *problem)
@@ -450,15 +453,24 @@ static errcode_t finish(const struct zero_search *search, errcode_t error)
 }
 
 static errcode_t run_search(const struct plan *plan, struct scanned *scanned, const struct workplace *work,
-                            uint32_t step_bytes, bool samples)
+                            uint32_t step_bytes, bool samples, const uint64_t *only)
 {
 	uint32_t task_nodes = workplace_reads_slowly(work) ? SLOW_TASK_NODES : NODES_PER_TASK;
 	size_t task_count = node_part_count(plan->source->tree, task_nodes);
 	SCOPE_FREE struct findings *tasks = calloc(task_count, sizeof(*tasks));
 	SCOPE_FREE struct search_worker *workers = calloc(pool_workers(work->readers), sizeof(*workers));
-	struct zero_search search = { plan,    scanned,    work,
-		                      tasks,   workers,    step_bytes < LOOK_BYTES ? step_bytes : LOOK_BYTES,
-		                      samples, task_nodes, task_count };
+	struct zero_search search = {
+		.plan = plan,
+		.scanned = scanned,
+		.work = work,
+		.tasks = tasks,
+		.workers = workers,
+		.step_bytes = step_bytes < LOOK_BYTES ? step_bytes : LOOK_BYTES,
+		.only = only,
+		.samples = samples,
+		.task_nodes = task_nodes,
+		.task_count = task_count,
+	};
 
 	errcode_t error = open_workers(&search);
 	if (!error)
@@ -469,16 +481,18 @@ static errcode_t run_search(const struct plan *plan, struct scanned *scanned, co
 	return workplace_result(work, error, "cannot look for zeros");
 }
 
-errcode_t zero_detection_search_long(const struct plan *plan, struct scanned *scanned, const struct workplace *work)
+errcode_t zero_detection_search_long(const struct plan *plan, struct scanned *scanned, const struct workplace *work,
+                                     const uint64_t *only)
 {
 	uint32_t cluster_bytes = plan->format.block_bytes << plan->format.cluster_bits;
 
 	return run_search(plan, scanned, work,
-	                  cluster_bytes > ZERO_DETECTION_LONG_BYTES ? cluster_bytes : ZERO_DETECTION_LONG_BYTES, true);
+	                  cluster_bytes > ZERO_DETECTION_LONG_BYTES ? cluster_bytes : ZERO_DETECTION_LONG_BYTES, true,
+	                  only);
 }
 
 errcode_t zero_detection_search(const struct plan *plan, struct scanned *scanned, const struct workplace *work)
 {
 	progress_stage(plan->options->progress, "look for zeros", plan->data_bytes, 0);
-	return run_search(plan, scanned, work, plan->format.block_bytes << plan->format.cluster_bits, false);
+	return run_search(plan, scanned, work, plan->format.block_bytes << plan->format.cluster_bits, false, NULL);
 }

@@ -54,10 +54,11 @@ MUST_CHECK errcode_t zero_detection_apply(const struct plan *plan, struct scanne
 
 /*
  * Aligned pieces of at least ZERO_DETECTION_LONG_BYTES, for which only a few bytes of each piece are read. For the
- * plan's format, after size_choose(); another size may do then. Errors are those of reading, and ENOMEM.
+ * plan's format, after size_choose(); another size may do then. only: a bit for each node that is searched; NULL: all
+ * are. Errors are those of reading, and ENOMEM.
  */
 MUST_CHECK errcode_t zero_detection_search_long(const struct plan *plan, struct scanned *scanned,
-                                                const struct workplace *work);
+                                                const struct workplace *work, const uint64_t *only);
 
 /* All zeros, by reading all data: each cluster of the plan's format. The same errors. */
 MUST_CHECK errcode_t zero_detection_search(const struct plan *plan, struct scanned *scanned,

@@ -149,17 +149,24 @@ static errcode_t start(const struct child *child, int messages, pid_t *pid)
 	return spawn(&launch, pid);
 }
 
-/* Returns true when there is something to read, false if a signal has arrived. ppoll(2) cannot miss a signal. */
+/* A thread that blocks signals looks so often whether one has arrived. */
+#define LOOK_NANOSECONDS (50 * 1000 * 1000)
+
+/*
+ * Returns true when there is something to read, false if a signal has arrived. In the main thread ppoll(2) cannot miss
+ * a signal.
+ */
 static bool wait_for_message(int descriptor)
 {
 	struct pollfd waiting = { .fd = descriptor, .events = POLLIN };
+	const struct timespec look = { .tv_nsec = LOOK_NANOSECONDS };
 	sigset_t all, old;
-	int ready = -1;
+	int ready = 0;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	while (ready < 0 && !interrupt_pending()) {
-		ready = ppoll(&waiting, 1, NULL, &old);
+	while (ready <= 0 && !interrupt_pending()) {
+		ready = ppoll(&waiting, 1, &look, &old);
 		if (ready < 0 && errno != EINTR)
 			break;
 	}
@@ -262,7 +269,7 @@ errcode_t child_run(const struct child *child, const char *action, struct proble
 	if (WIFSIGNALED(status))
 		return problem_set_reason(problem, EINTR, child->image_path, action, "ended by signal %d",
 		                          WTERMSIG(status));
-	if (WEXITSTATUS(status) == 0)
+	if (WEXITSTATUS(status) <= child->most_status)
 		return 0;
 	SCOPE_FREE char *line = one_line(child, message.text);
 

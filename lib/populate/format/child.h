@@ -13,6 +13,7 @@ struct child {
 	const char *image_path;       /* the name that messages show instead */
 	bool has_epoch;               /* pretend that it is */
 	int64_t epoch;                /* this time */
+	int most_status;              /* the highest exit status that is no failure */
 	int output; /* a descriptor to which its standard output goes; 0: it is taken for messages, too */
 };
 

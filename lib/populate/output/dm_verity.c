@@ -51,6 +51,50 @@ static errcode_t refuse_same(const char *path, const char *other, const char *re
 	               0;
 }
 
+/* A device is overwritten before an older image has been read; what a file holds is replaced in the end. */
+static errcode_t refuse_old(const struct output *output, const char *old, const char *action, struct problem *problem)
+{
+	if (!old || !output->is_device || !is_same_storage(output->path, old))
+		return 0;
+	return problem_set_reason(problem, EINVAL, old, action,
+	                          "it is what the hash tree is to be written to (--dm-verity=%s); give a copy of it",
+	                          output->path);
+}
+
+static errcode_t examine_root_hash(const struct populate_options *options, struct problem *problem)
+{
+	const char *path = options->dm_verity.root_hash_path;
+	struct stat status;
+
+	if (!path)
+		return 0;
+	if (stat(path, &status) == 0 && S_ISBLK(status.st_mode))
+		return problem_set_reason(problem, EINVAL, path, "cannot write the root hash", "it is a device");
+	errcode_t error = refuse_same(path, options->image, "the root hash would take the image's place", problem);
+
+	return error || options->size_only ? error : text_file_examine(path, problem);
+}
+
+static errcode_t examine_target(struct dm_verity *verity, const struct populate_options *options,
+                                struct problem *problem)
+{
+	struct output *output = &verity->output;
+
+	output->path = options->dm_verity.target;
+	output->advice = options->size_only ? NULL : "remove it, or take another name";
+	errcode_t error = output_examine(output, problem);
+
+	verity->most_bytes = output->is_device ? output->existing_bytes : 0;
+	if (!error)
+		error = refuse_old(output, options->against, "cannot compare with it", problem);
+	if (!error)
+		error = refuse_old(output, options->stable_from, "cannot keep its layout", problem);
+	if (error || output->is_device || options->size_only)
+		return error;
+	error = output_examine_folder(output->path);
+	return error ? problem_set(problem, error, output->path, "cannot create") : 0;
+}
+
 /*
  * Returns the smallest blocks that a filesystem of this size may get. They are not known before mke2fs has made it, and
  * dm-verity's data blocks are never larger. Without -b mke2fs.conf gives blocks of 1 KiB below 512 MiB, and we ask for
@@ -109,18 +153,11 @@ errcode_t dm_verity_examine(struct dm_verity *verity, const struct workplace *wo
 {
 	const struct populate_options *options = work->options;
 	const char *target = options->dm_verity.target, *root_hash = options->dm_verity.root_hash_path;
-	errcode_t error = 0;
 
 	if (!is_wanted(work))
 		return 0;
-	struct stat status;
+	errcode_t error = examine_root_hash(options, work->problem);
 
-	if (root_hash && stat(root_hash, &status) == 0 && S_ISBLK(status.st_mode))
-		return problem_set_reason(work->problem, EINVAL, root_hash, "cannot write the root hash",
-		                          "it is a device");
-	if (root_hash)
-		error = refuse_same(root_hash, options->image, "the root hash would take the image's place",
-		                    work->problem);
 	if (!error && is_appended(work))
 		return workplace_result(work, leave_room(verity, options, image), "cannot plan its hash tree");
 	if (!error)
@@ -129,13 +166,7 @@ errcode_t dm_verity_examine(struct dm_verity *verity, const struct workplace *wo
 		                    work->problem);
 	if (!error && root_hash)
 		error = refuse_same(root_hash, target, "the root hash would take the hash tree's place", work->problem);
-	if (error)
-		return error;
-	verity->output.path = target;
-	verity->output.advice = options->size_only ? NULL : "remove it, or take another name";
-	error = output_examine(&verity->output, work->problem);
-	verity->most_bytes = verity->output.is_device ? verity->output.existing_bytes : 0;
-	return error;
+	return error ? error : examine_target(verity, options, work->problem);
 }
 
 static const char *target_path(const struct workplace *work)

@@ -157,11 +157,18 @@ static bool is_mount_point(const char *path)
 	       (status.stx_attributes & STATX_ATTR_MOUNT_ROOT);
 }
 
+/* The caller frees it; NULL: no memory. */
+static char *folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? strndup(path, (size_t)(slash + 1 - path)) : strdup(".");
+}
+
 /* Returns the error with which rename(2) would fail after all the work; 0 if none is known. */
 static errcode_t directory_error(const char *path, const struct stat *file)
 {
-	const char *slash = strrchr(path, '/');
-	SCOPE_FREE char *directory = slash ? strndup(path, (size_t)(slash + 1 - path)) : strdup(".");
+	SCOPE_FREE char *directory = folder_of(path);
 	struct stat status;
 
 	if (!directory)
@@ -232,6 +239,15 @@ errcode_t output_examine(struct output *output, struct problem *problem)
 	errcode_t error = examine(output->path, output, problem);
 
 	return error ? error : check_replacing(output, problem);
+}
+
+errcode_t output_examine_folder(const char *path)
+{
+	SCOPE_FREE char *directory = folder_of(path);
+
+	if (!directory)
+		return ENOMEM;
+	return access(directory, W_OK | X_OK) < 0 ? errno : 0;
 }
 
 errcode_t output_open(struct output *output, struct problem *problem)
@@ -391,6 +407,20 @@ static bool is_stream(const char *path)
 	struct stat status;
 
 	return stat(path, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode));
+}
+
+errcode_t text_file_examine(const char *path, struct problem *problem)
+{
+	struct output output = { .path = path, .descriptor = -1 };
+
+	if (is_stream(path))
+		return 0;
+	errcode_t error = output_examine(&output, problem);
+
+	if (!error)
+		error = output_examine_folder(output.path);
+	output_close(&output);
+	return error ? problem_set(problem, error, path, "cannot create") : 0;
 }
 
 errcode_t text_file_open(const char *path, text_writer write, void *context, struct output *output,

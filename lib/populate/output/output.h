@@ -51,6 +51,12 @@ struct output {
  */
 MUST_CHECK errcode_t output_examine(struct output *output, struct problem *problem);
 
+/*
+ * Can a file with this name be made, by a temporary file in the same folder? 0, or the error that making it would
+ * return, without a problem.
+ */
+MUST_CHECK errcode_t output_examine_folder(const char *path);
+
 /* Then makes the temporary file (or opens what is written in place). */
 MUST_CHECK errcode_t output_open(struct output *output, struct problem *problem);
 
@@ -98,6 +104,9 @@ void output_close(struct output *output);
 
 /* Writes a text; what it returns need not cover errors of the stream that closing it shows as well. */
 typedef errcode_t (*text_writer)(void *context, FILE *stream);
+
+/* Can a text be written there, as far as that is known without doing it? The problem names the path. */
+MUST_CHECK errcode_t text_file_examine(const char *path, struct problem *problem);
 
 /*
  * Makes a file with a text, which the caller finishes and closes. A stream gets the text right away, and then the

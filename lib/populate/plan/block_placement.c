@@ -5,148 +5,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "populate/plan/block_runs.h"
+#include "populate/plan/layer_placement.h"
+#include "populate/plan/node_placement.h"
 #include "populate/plan/space_estimate.h"
 #include "support/run/interrupt.h"
-
-/* Turns the list into the node's placement, and takes blocks for its map. */
-static errcode_t set_placement(const struct plan *plan, struct pack_range *range, const struct extent_list *list,
-                               struct placement *placement)
-{
-	uint64_t map_blocks = file_map_blocks(&plan->format, list->extents, list->count);
-
-	placement->has_extent_map = map_blocks || list->count > 1 || (list->count && list->extents[0].logical);
-	if (!placement->has_extent_map) {
-		placement->start = list->count ? list->extents[0].physical : 0;
-		return 0;
-	}
-	placement->map = extent_map_create(list, (uint32_t)map_blocks);
-	return placement->map ? plan_alloc_clusters(plan, range, placement->map->map_blocks, map_blocks) : ENOMEM;
-}
-
-/*
- * Covers a run of the node's blocks: those kept of an earlier image stay, the others are taken. *next is the first kept
- * extent that is not used yet; each lies within one run.
- */
-static errcode_t cover_run(const struct plan *plan, struct pack_range *range, struct extent_list *list,
-                           const struct extent_map *kept, uint32_t *next, uint32_t logical, uint32_t blocks)
-{
-	uint64_t end = (uint64_t)logical + blocks;
-
-	for (; kept && *next < kept->extent_count && kept->extents[*next].logical < end; ++*next) {
-		const struct file_extent *extent = &kept->extents[*next];
-		errcode_t error = plan_alloc_blocks(plan, range, list, logical, extent->logical - logical);
-
-		if (!error)
-			error = extent_list_add(list, extent->logical, extent->physical, extent->count);
-		if (error)
-			return error;
-		logical = extent->logical + extent->count;
-	}
-	return plan_alloc_blocks(plan, range, list, logical, end - logical);
-}
-
-static errcode_t collect_extents(const struct plan *plan, struct pack_range *range, uint32_t number,
-                                 struct extent_list *list)
-{
-	const struct extent_map *kept = plan->reused ? plan->reused[number] : NULL;
-	struct block_runs runs;
-	uint32_t logical, blocks, next = 0;
-
-	block_runs_start_counted(&runs, plan, number);
-	while (block_runs_next(&runs, &logical, &blocks)) {
-		errcode_t error = cover_run(plan, range, list, kept, &next, logical, blocks);
-
-		if (error)
-			return error;
-	}
-	return 0;
-}
-
-/* Gives back the clusters of those extents that begin at or after logical block `from`. */
-static errcode_t free_extents(const struct plan *plan, struct ext2mb_worker *worker, const struct file_extent *extents,
-                              size_t count, uint64_t from)
-{
-	errcode_t error = 0;
-
-	for (size_t extent = 0; !error && extent < count; extent++) {
-		uint64_t blocks = plan_clusters(plan, extents[extent].count) << plan->format.cluster_bits;
-
-		if (extents[extent].logical >= from)
-			error = ext2mb_free(worker, extents[extent].physical, blocks);
-	}
-	return error;
-}
-
-/* Gives back the blocks of a node that did not fit. */
-static errcode_t give_back(const struct plan *plan, struct ext2mb_worker *worker, struct placement *placement,
-                           const struct extent_list *list)
-{
-	SCOPE_FREE struct extent_map *map = placement->has_extent_map ? placement->map : NULL;
-	errcode_t error = free_extents(plan, worker, list->extents, list->count, 0);
-
-	for (uint32_t block = 0; !error && map && block < map->map_block_count; block++)
-		if (map->map_blocks[block])
-			error = ext2mb_free(worker, map->map_blocks[block], 1u << plan->format.cluster_bits);
-	placement->has_extent_map = false;
-	placement->start = 0;
-	return error;
-}
-
-/* A node that did not fit keeps nothing: the kept extents that its list had not reached are given back as well. */
-static errcode_t drop_kept(const struct plan *plan, struct ext2mb_worker *worker, uint32_t number,
-                           const struct extent_list *list)
-{
-	const struct file_extent *last = list->count ? &list->extents[list->count - 1] : NULL;
-	SCOPE_FREE struct extent_map *kept = plan->reused ? TAKE(plan->reused[number]) : NULL;
-
-	return kept ? free_extents(plan, worker, kept->extents, kept->extent_count,
-	                           last ? (uint64_t)last->logical + last->count : 0) :
-	              0;
-}
-
-/* Passes by this many clusters, in a range that takes nothing. */
-static errcode_t pass_clusters(const struct plan *plan, struct pack_range *range, uint64_t clusters)
-{
-	errcode_t error = 0;
-
-	for (uint64_t left = clusters << plan->format.cluster_bits; !error && left;) {
-		struct ext2mb_extent extent;
-
-		error = pack_range_alloc(range, left, &extent);
-		left -= error ? 0 : extent.count;
-	}
-	return error;
-}
-
-static errcode_t place_node(const struct plan *plan, struct pack_range *range, uint32_t number,
-                            struct extent_list *list)
-{
-	struct placement *placement = &plan->placements[number];
-
-	list->count = 0;
-	errcode_t error = collect_extents(plan, range, number, list);
-	if (!error)
-		error = set_placement(plan, range, list, placement);
-	if (error == EXT2MB_ET_NO_SPACE) {
-		errcode_t freeing = give_back(plan, range->worker, placement, list);
-
-		if (!freeing)
-			freeing = drop_kept(plan, range->worker, number, list);
-		if (freeing)
-			return freeing;
-	}
-	return error;
-}
-
-/* Moves on in the range as if the node were placed there. */
-static errcode_t pass_node(const struct plan *plan, struct pack_range *range, uint32_t number, struct extent_list *list)
-{
-	list->count = 0;
-	errcode_t error = collect_extents(plan, range, number, list);
-
-	return error ? error : pass_clusters(plan, range, file_map_blocks(&plan->format, list->extents, list->count));
-}
 
 /*
  * Places those nodes of the district that have no place yet. Directories and symlinks come first, so that a walk over
@@ -163,14 +25,10 @@ static errcode_t place_district(struct plan *plan, size_t district, struct pack_
 	*full = false;
 	for (int files = 0; !error && files < 2; files++) {
 		for (uint32_t node = nodes.first; !error && node < nodes.end; node++) {
-			const struct placement *placement = &plan->placements[node];
-
-			if (S_ISREG(plan_node(plan, node)->mode) != files || !placement->blocks ||
-			    placement->has_extent_map || placement->start ||
-			    tree_node_is_link(plan->source->tree, node))
+			if (S_ISREG(plan_node(plan, node)->mode) != files || !node_is_unplaced(plan, node))
 				continue;
-			error = range->worker ? place_node(plan, range, node, &list) :
-			                        pass_node(plan, range, node, &list);
+			error = range->worker ? node_place(plan, range, node, &list) :
+			                        node_pass(plan, range, node, &list);
 			if (error == EXT2MB_ET_NO_SPACE) {
 				*full = true;
 				error = 0;
@@ -242,7 +100,7 @@ static errcode_t cut_districts(struct plan *plan, const struct filesystem *files
 		if (district->is_bound)
 			error = place_district(plan, number, &range, &full, work->problem);
 		else
-			error = pass_clusters(plan, &range, wanted_clusters(plan, number));
+			error = node_pass_clusters(plan, &range, wanted_clusters(plan, number));
 		if (error || full)
 			return error ? error : EXT2MB_ET_NO_SPACE;
 		district->limit = range.next;
@@ -266,15 +124,21 @@ static errcode_t place_left_over(struct plan *plan, const struct filesystem *fil
 	return error;
 }
 
-errcode_t block_placement_decide(struct plan *plan, const struct filesystem *filesystem, const struct workplace *work)
+static errcode_t fill_districts(struct plan *plan, const struct filesystem *filesystem, const struct workplace *work)
 {
 	struct placing placing = { plan, filesystem };
 	errcode_t error = cut_districts(plan, filesystem, work);
 
 	if (!error)
 		error = pool_run(work->pool, district_count(plan), fill_district, &placing, work->problem);
-	if (!error)
-		error = place_left_over(plan, filesystem, work);
+	return error ? error : place_left_over(plan, filesystem, work);
+}
+
+errcode_t block_placement_decide(struct plan *plan, const struct filesystem *filesystem, const struct workplace *work)
+{
+	errcode_t error = plan->options->layout == LAYOUT_LAYERS ? layer_placement_fill(plan, filesystem, work) :
+	                                                           fill_districts(plan, filesystem, work);
+
 	if (error == EXT2MB_ET_NO_SPACE)
 		return problem_set_reason(work->problem, error, plan->options->image, "cannot place all files",
 		                          "the filesystem is too small; a larger size is needed");

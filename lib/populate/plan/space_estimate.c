@@ -9,6 +9,8 @@
 #include "populate/metadata/directories.h"
 #include "populate/metadata/xattrs.h"
 #include "populate/plan/block_runs.h"
+#include "populate/plan/content_order.h"
+#include "populate/plan/hidden_gaps.h"
 #include "populate/build/protection.h"
 
 /* mke2fs gives lost+found 16 KiB, so that e2fsck need not allocate when it rescues files. */
@@ -478,6 +480,19 @@ static errcode_t count_districts(struct plan *plan, struct pool *pool, struct pr
 	return 0;
 }
 
+/* What hidden gaps take is counted when the files' blocks are known. */
+static errcode_t count_gaps(struct plan *plan, struct problem *problem)
+{
+	uint64_t blocks;
+	errcode_t error = content_order_make(plan);
+
+	if (!error)
+		error = hidden_gaps_count(plan, &blocks, problem);
+	if (!error)
+		plan->space.clusters += plan_clusters(plan, blocks);
+	return error ? problem_set(problem, error, NULL, "cannot plan the image") : 0;
+}
+
 errcode_t space_estimate_count(struct plan *plan, struct pool *pool, const struct ondisk_format *format,
                                uint32_t blocks_per_group, struct problem *problem)
 {
@@ -500,6 +515,8 @@ errcode_t space_estimate_count(struct plan *plan, struct pool *pool, const struc
 	error = xattrs_lay_out(plan, problem);
 	if (!error)
 		error = count_districts(plan, pool, problem);
+	if (!error)
+		error = count_gaps(plan, problem);
 	if (error)
 		return error;
 	error = protection_list(plan);
@@ -522,4 +539,5 @@ void space_estimate_release(struct plan *plan)
 	plan->space.is_counted = false;
 	xattrs_release(plan);
 	protection_release(plan);
+	content_order_release(plan);
 }

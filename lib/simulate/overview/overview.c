@@ -320,6 +320,8 @@ static errcode_t run_experiment(struct overview *overview, const struct experime
 		return error;
 	options.configurations = configurations;
 	error = simulate(&options, &measurements, &count, overview->problem);
+	/* A reader has no use for the disk's place on this machine. */
+	options.image = overview_disk_title(experiment->disk);
 	if (!error)
 		error = print_experiment(overview, experiment, &options, measurements);
 	return error || !experiment->is_layout ? error :

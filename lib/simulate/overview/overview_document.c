@@ -124,7 +124,11 @@ static void put_cell(FILE *page, const char *text, const char *end, bool is_head
 	/* Numbers and their headings are right-aligned. */
 	bool is_text = is_first || (!is_head && text < end && !isdigit((unsigned char)*text) && *text != '-');
 
-	fprintf(page, "<%s%s>", is_head || is_first ? "th" : "td", is_text ? " class=\"text\"" : "");
+	fprintf(page, "<%s%s>",
+	        is_head  ? "th scope=\"col\"" :
+	        is_first ? "th scope=\"row\"" :
+	                   "td",
+	        is_text ? " class=\"text\"" : "");
 	put_words(page, text, end);
 	fputs(is_head || is_first ? "</th>" : "</td>", page);
 }

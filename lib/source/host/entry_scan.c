@@ -330,10 +330,12 @@ static errcode_t refuse_made_up(const struct place *place)
 
 static bool is_skipped(const struct scan_options *options, const struct stat *status)
 {
-	if (!scan_is_image(options, status))
+	enum scan_output output = scan_output_of(options, status);
+
+	if (output == SCAN_OUTPUTS)
 		return false;
 	if (options->skipped)
-		__atomic_store_n(options->skipped, true, __ATOMIC_RELAXED);
+		__atomic_store_n(&options->skipped[output], true, __ATOMIC_RELAXED);
 	return true;
 }
 

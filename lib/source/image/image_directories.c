@@ -98,11 +98,15 @@ static errcode_t keep_entries(struct reading *reading, struct image_directory *d
 		return ENOMEM;
 	memcpy(directory->entries, worker->entries, bytes);
 	qsort(directory->entries, count, sizeof(*directory->entries), by_name);
-	directory->count = (uint32_t)count;
 	for (size_t n = 0; n < count; n++) {
-		directory->subdirectory_count += directory->entries[n].is_directory;
-		if (n && !by_name(&directory->entries[n - 1], &directory->entries[n]))
+		const struct image_entry *entry = &directory->entries[n];
+
+		if (directory->count && !by_name(&directory->entries[directory->count - 1], entry)) {
 			damage_tell(&worker->damage, directory->inode->ino, 0, "name that a directory has twice");
+			continue;
+		}
+		directory->subdirectory_count += entry->is_directory;
+		directory->entries[directory->count++] = *entry;
 	}
 	return 0;
 }
@@ -128,9 +132,14 @@ static errcode_t read_directory(struct reading *reading, struct image_directory 
 
 	if (!error)
 		error = image_end_inode(worker, &is_damaged);
-	if (!error && is_damaged)
+	if (error || !is_damaged)
+		return error;
+	/* A caller that hears of what is left out gets the names of the other blocks. */
+	if (reading->scan->options->left_out)
+		directory->is_partial = true;
+	else
 		directory->inode->refusal = IMAGE_DAMAGED;
-	return error;
+	return 0;
 }
 
 static errcode_t read_chunk(void *context, unsigned int number, size_t index, struct problem *problem)

@@ -68,6 +68,7 @@ struct image_entry {
 struct image_directory {
 	struct image_inode *inode;
 	const uint8_t *raw;          /* the inode's bytes */
+	bool is_partial;             /* a block of it is damaged, and the names of the others are here */
 	uint64_t first_block;        /* by which directories are ordered while they are read */
 	struct image_entry *entries; /* sorted by name */
 	uint32_t count;

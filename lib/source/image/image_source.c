@@ -12,11 +12,34 @@
 #include "source/image/image_scan.h"
 #include "support/io/same_file.h"
 
+/* At least one of the two is a device, or they are not the same. */
+static bool is_same_device(const struct stat *one, const struct stat *other)
+{
+	if (S_ISBLK(one->st_mode) && S_ISBLK(other->st_mode))
+		return one->st_rdev == other->st_rdev;
+	if (S_ISBLK(one->st_mode))
+		return loop_device_is_backed_by(one, other);
+	return S_ISREG(one->st_mode) && S_ISBLK(other->st_mode) && loop_device_is_backed_by(other, one);
+}
+
+/* Loop devices of it are it, too. */
+static enum scan_output find_output(const struct scan_options *options, const struct stat *status)
+{
+	int output = scan_output_of(options, status);
+
+	if (output != SCAN_OUTPUTS)
+		return (enum scan_output)output;
+	for (output = 0; output < SCAN_OUTPUTS; output++)
+		if (options->outputs[output] && is_same_device(options->outputs[output], status))
+			break;
+	return (enum scan_output)output;
+}
+
 /* Refuses a file that cannot or must not be read as an image. */
 static errcode_t check_file(const struct scan_options *options, const char *file, struct problem *problem)
 {
-	const struct stat *image = options->image_status;
 	const char *reason = NULL;
+	enum scan_output output;
 	struct stat status;
 
 	if (!strcmp(file, "-"))
@@ -25,13 +48,9 @@ static errcode_t check_file(const struct scan_options *options, const char *file
 		return problem_set(problem, errno, file, "cannot open");
 	else if (!S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode))
 		reason = "it is neither a regular file nor a block device";
-	else if (scan_is_image(options, &status) ||
-	         (image && S_ISBLK(image->st_mode) &&
-	          (S_ISBLK(status.st_mode) ? image->st_rdev == status.st_rdev :
-	                                     loop_device_is_backed_by(image, &status))) ||
-	         (image && S_ISREG(image->st_mode) && S_ISBLK(status.st_mode) &&
-	          loop_device_is_backed_by(&status, image)))
-		reason = "source and image are the same file";
+	else if ((output = find_output(options, &status)) != SCAN_OUTPUTS)
+		return problem_set_reason(problem, EINVAL, file, "cannot read", "source and %s are the same file",
+		                          scan_output_names[output]);
 	return reason ? problem_set_reason(problem, EINVAL, file, "cannot read", "%s", reason) : 0;
 }
 

@@ -31,17 +31,23 @@ static struct ascent directory_step(const void *context, uint32_t number)
 }
 
 /* Refuses an entry of a directory; name NULL: the directory itself. */
-static errcode_t refuse(const struct image_scan *scan, uint32_t directory, const char *name, errcode_t error,
-                        const char *reason, struct problem *problem)
+static errcode_t refuse_action(const struct image_scan *scan, uint32_t directory, const char *name, errcode_t error,
+                               const char *action, const char *reason, struct problem *problem)
 {
 	const char *shown = name && image_is_encrypted(scan->directories[directory].inode) ? ENCRYPTED_NAME_TEXT : name;
 	SCOPE_FREE char *path = image_file_path(scan->name, directory_step, scan, directory, shown);
 
-	return problem_set_reason(problem, error, path ? path : scan->name, "cannot read", "%s", reason);
+	return problem_set_reason(problem, error, path ? path : scan->name, action, "%s", reason);
+}
+
+static errcode_t refuse(const struct image_scan *scan, uint32_t directory, const char *name, errcode_t error,
+                        const char *reason, struct problem *problem)
+{
+	return refuse_action(scan, directory, name, error, "cannot read", reason, problem);
 }
 
 static errcode_t refuse_damaged(const struct image_scan *scan, uint32_t directory, const char *name, uint32_t ino,
-                                struct problem *problem)
+                                const char *action, struct problem *problem)
 {
 	const struct image_note *note = image_find_note(scan, ino);
 	SCOPE_FREE char *reason = NULL;
@@ -56,7 +62,7 @@ static errcode_t refuse_damaged(const struct image_scan *scan, uint32_t director
 		made = asprintf(&reason, "damaged %s (inode %" PRIu32 "); e2fsck(8) may mend it", note->what, ino);
 	if (made < 0)
 		reason = NULL;
-	return refuse(scan, directory, name, EUCLEAN, reason ? reason : "it is damaged", problem);
+	return refuse_action(scan, directory, name, EUCLEAN, action, reason ? reason : "it is damaged", problem);
 }
 
 /* Refuses an entry whose inode cannot be taken. */
@@ -78,18 +84,20 @@ static errcode_t refuse_entry(const struct image_scan *scan, uint32_t directory,
 		return refuse(scan, directory, entry->name, EUCLEAN, "its inode has no type; e2fsck(8) may mend it",
 		              problem);
 	default:
-		return refuse_damaged(scan, directory, entry->name, entry->ino, problem);
+		return refuse_damaged(scan, directory, entry->name, entry->ino, "cannot read", problem);
 	}
 }
 
 /* --- Directories that are reached --------------------------------------------------------------------------------- */
 
-/* True for an empty lost+found; the new image makes its own. */
+/* True for an empty lost+found; the new image makes its own. If it is damaged, names may have been in it. */
 static bool is_left_out(const struct image_scan *scan, uint32_t directory, const struct image_entry *entry)
 {
-	return directory == ASCEND_ROOT && entry->is_directory && !strcmp(entry->name, "lost+found") &&
-	       !scan->directories[entry->inode->directory].count &&
-	       scan->directories[entry->inode->directory].inode->refusal == IMAGE_TAKEN;
+	if (directory != ASCEND_ROOT || !entry->is_directory || strcmp(entry->name, "lost+found"))
+		return false;
+	const struct image_directory *found = &scan->directories[entry->inode->directory];
+
+	return !found->count && !found->is_partial && found->inode->refusal == IMAGE_TAKEN;
 }
 
 static errcode_t is_excluded(const struct image_scan *scan, uint32_t directory, const struct image_entry *entry,
@@ -154,6 +162,14 @@ static errcode_t leave_out(const struct image_scan *scan, uint32_t number)
 	return 0;
 }
 
+static errcode_t warn_partial(const struct image_scan *scan, uint32_t number)
+{
+	struct problem problem = { 0 };
+
+	refuse_damaged(scan, number, NULL, scan->directories[number].inode->ino, "cannot read all names", &problem);
+	return warnings_add(scan->options->left_out, &problem, 1);
+}
+
 /* Puts the subdirectories on the stack from the last to the first, so that the first one is taken first. */
 static errcode_t enter_subdirectories(struct making *making, uint32_t number, uint32_t *depth)
 {
@@ -195,9 +211,12 @@ static errcode_t reach(struct making *making)
 		struct image_directory *directory = &scan->directories[number];
 
 		if (directory->inode->refusal)
-			return refuse_damaged(scan, number, NULL, directory->inode->ino, making->problem);
-		errcode_t error = leave_out(scan, number);
+			return refuse_damaged(scan, number, NULL, directory->inode->ino, "cannot read",
+			                      making->problem);
+		errcode_t error = directory->is_partial ? warn_partial(scan, number) : 0;
 
+		if (!error)
+			error = leave_out(scan, number);
 		if (error)
 			return image_failure(scan, error, making->problem);
 		directory->first_node = (uint32_t)next;
@@ -238,8 +257,8 @@ static void finish_directory(struct tree_node *node, const struct image_director
 	node->links = 2 + directory->subdirectory_count;
 }
 
-static void fill_node(const struct image_scan *scan, struct image_worker *worker,
-                      const struct image_directory *directory, const struct image_entry *entry, uint32_t number)
+static void fill_node(const struct image_scan *scan, const struct image_directory *directory,
+                      const struct image_entry *entry, uint32_t number)
 {
 	struct tree_node *node = &scan->tree->nodes[number];
 
@@ -252,8 +271,6 @@ static void fill_node(const struct image_scan *scan, struct image_worker *worker
 		finish_directory(node, &scan->directories[entry->inode->directory]);
 	else
 		note_name(entry->inode, number);
-	if ((entry->inode->flags & EXT4_VERITY_FL) && !tree_detail(scan->tree, node)->verity)
-		count_first(&worker->verity, number);
 }
 
 /* Called for each node of a chunk. The names of a directory are a run of nodes. */
@@ -297,11 +314,12 @@ static errcode_t fill(const struct making *making, unsigned int worker, uint32_t
 
 	if (!entry->inode || entry->inode->refusal)
 		return refuse_entry(scan, directory, entry, problem);
+	(void)worker;
 	const char *misfit = image_entry_misfit(scan, directory, entry);
 
 	if (misfit)
 		return refuse(scan, directory, entry->name, EUCLEAN, misfit, problem);
-	fill_node(scan, &scan->workers[worker], &scan->directories[directory], entry, node);
+	fill_node(scan, &scan->directories[directory], entry, node);
 	return 0;
 }
 
@@ -314,15 +332,18 @@ static errcode_t fill_chunk(void *context, unsigned int worker, size_t index, st
 static errcode_t link_names(const struct making *making, unsigned int worker, uint32_t directory,
                             const struct image_entry *entry, uint32_t number, struct problem *problem)
 {
-	struct tree_node *node = &making->scan->tree->nodes[number];
+	struct tree *tree = making->scan->tree;
+	struct tree_node *node = &tree->nodes[number];
 
-	(void)worker;
 	(void)directory;
 	(void)problem;
 	if (entry->is_directory)
 		return 0;
 	node->link_to = entry->inode->first_node;
 	node->links = node->link_to == number ? entry->inode->links : 0;
+	/* Once for each file, whatever its names. */
+	if (node->link_to == number && (entry->inode->flags & EXT4_VERITY_FL) && !tree_detail(tree, node)->verity)
+		count_first(&making->scan->workers[worker].verity, number);
 	return 0;
 }
 
@@ -356,7 +377,7 @@ errcode_t image_make_tree(struct image_scan *scan, struct problem *problem)
 
 	if (!root || !S_ISDIR(root->node.mode) || root->refusal || image_is_encrypted(root))
 		return root && root->refusal == IMAGE_DAMAGED ?
-		               refuse_damaged(scan, ASCEND_ROOT, NULL, EXT2_ROOT_INO, problem) :
+		               refuse_damaged(scan, ASCEND_ROOT, NULL, EXT2_ROOT_INO, "cannot read", problem) :
 		       root && root->flags & EXT4_ENCRYPT_FL ?
 		               problem_set_reason(problem, EINVAL, scan->name, "cannot read",
 		                                  "its root directory is encrypted") :

@@ -12,7 +12,7 @@ struct collecting {
 	struct image_scan *scan;
 	struct image_worker *worker;
 	uint64_t first_block;
-	uint64_t blocks; /* counted from first_block on */
+	uint64_t blocks; /* that are written, from first_block on */
 };
 
 static bool take_record(void *context, const struct map_record *record)
@@ -21,9 +21,12 @@ static bool take_record(void *context, const struct map_record *record)
 	struct image_worker *worker = collecting->worker;
 
 	/* Only the last record, and those before it into which the descriptor reaches, are needed. */
-	if (record->logical + record->count <= collecting->first_block)
+	uint64_t end = record->logical + record->count, first = collecting->first_block;
+
+	if (end <= first)
 		return true;
-	collecting->blocks += record->count;
+	if (!record->is_unwritten)
+		collecting->blocks += end - (record->logical > first ? record->logical : first);
 	worker->error = source_counts_metadata(collecting->scan->options->counts, sizeof(*record));
 	if (!worker->error)
 		worker->error = vector_reserve(&worker->records, &worker->record_capacity, worker->record_count + 1,

@@ -6,6 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 
+const char *const scan_output_names[SCAN_OUTPUTS] = {
+	[SCAN_IMAGE] = "image",
+	[SCAN_HASH_TREE] = "hash tree",
+	[SCAN_ROOT_HASH] = "root hash",
+};
+
 static bool is_standard_input(const struct source *source)
 {
 	return !strcmp(source->path, "-");
@@ -26,6 +32,7 @@ errcode_t source_file_open(const struct source *source, const struct scan_option
                            struct problem *problem)
 {
 	const char *name = source_file_name(source), *reason = NULL;
+	enum scan_output output;
 	int descriptor = open_source(source);
 	errcode_t error = descriptor < 0 ? errno : 0;
 	struct stat status;
@@ -39,10 +46,12 @@ errcode_t source_file_open(const struct source *source, const struct scan_option
 		return problem_set(problem, error, name, "cannot open");
 	if (source->is_checked && !file_version_is(&source->version, &status))
 		return problem_set_reason(problem, EBUSY, name, "cannot read", "it has been changed meanwhile");
-	if (scan_is_image(options, &status))
-		reason = "source and image are the same file";
+	output = scan_output_of(options, &status);
+	if (output != SCAN_OUTPUTS)
+		return problem_set_reason(problem, EINVAL, name, "cannot read", "source and %s are the same file",
+		                          scan_output_names[output]);
 	/* Reading a character device may never end, and it holds no archive. Standard input, however, can be a tape. */
-	else if (S_ISCHR(status.st_mode) && !is_standard_input(source))
+	if (S_ISCHR(status.st_mode) && !is_standard_input(source))
 		reason = "it is a character device";
 	else if (isatty(descriptor))
 		reason = "it is a terminal";

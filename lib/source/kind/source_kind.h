@@ -27,6 +27,17 @@ struct links_below;
 struct unpacked_budget;
 struct window_budget;
 
+/* The files and devices that a program writes. A source may hold one, or be one. */
+enum scan_output {
+	SCAN_IMAGE,
+	SCAN_HASH_TREE, /* dm-verity's, in a file of its own */
+	SCAN_ROOT_HASH,
+	SCAN_OUTPUTS, /* none of them */
+};
+
+/* As messages call them: "image". */
+extern const char *const scan_output_names[SCAN_OUTPUTS];
+
 /* What is learnt of an archive while it is read. Zero-initialise. */
 struct archive_facts {
 	bool hashes_unpacked;       /* set by the caller: that is wanted: */
@@ -37,15 +48,14 @@ struct archive_facts {
 };
 
 struct scan_options {
-	uint64_t skip_device, skip_inode; /* the image itself, see scan_is_image(); 0, 0: it is not there yet */
-	const struct stat *image_status;  /* of what will be written, file or device; NULL: it is not there yet */
-	bool *skipped;                    /* a directory sets it to true where it has left out the image; may be NULL */
-	const struct exclude *exclude;    /* files left out, unread and unopened; may be NULL */
-	struct pool *readers;             /* that read directories of the host; NULL: scan()'s pool does */
-	bool one_file_system;             /* directories of other filesystems than the root's stay empty */
-	bool without_xattrs;              /* leave them all out, unread */
-	bool without_flags;               /* likewise file flags; a regular file's are read when it is copied */
-	bool asks_for_holes;              /* of each file of the host, see source/host/data_segments.h */
+	const struct stat *outputs[SCAN_OUTPUTS]; /* of files and devices; NULL: it is not there yet, or not wanted */
+	bool *skipped; /* SCAN_OUTPUTS of them: a directory sets those that it has left out to true; may be NULL */
+	const struct exclude *exclude; /* files left out, unread and unopened; may be NULL */
+	struct pool *readers;          /* that read directories of the host; NULL: scan()'s pool does */
+	bool one_file_system;          /* directories of other filesystems than the root's stay empty */
+	bool without_xattrs;           /* leave them all out, unread */
+	bool without_flags;            /* likewise file flags; a regular file's are read when it is copied */
+	bool asks_for_holes;           /* of each file of the host, see source/host/data_segments.h */
 	bool asks_for_times;    /* those of a file beside mtime; a source that has them at hand may give them anyway */
 	bool asks_for_projects; /* of each file of the host, see source/host/projects.h */
 	bool takes_encrypted;   /* encrypted files of an image become nodes, as they are stored */
@@ -64,11 +74,16 @@ struct scan_options {
 	struct progress *progress;        /* may be NULL */
 };
 
-/* Is it the image that is being made? */
-static inline bool scan_is_image(const struct scan_options *options, const struct stat *status)
+/* Which of the files that are being made is it? */
+static inline enum scan_output scan_output_of(const struct scan_options *options, const struct stat *status)
 {
-	return (options->skip_device || options->skip_inode) && status->st_ino == options->skip_inode &&
-	       status->st_dev == options->skip_device;
+	for (int output = 0; output < SCAN_OUTPUTS; output++) {
+		const struct stat *of = options->outputs[output];
+
+		if (of && S_ISREG(of->st_mode) && status->st_ino == of->st_ino && status->st_dev == of->st_dev)
+			return (enum scan_output)output;
+	}
+	return SCAN_OUTPUTS;
 }
 
 #define SOURCE_DIGEST_DIGITS (2u * SHA256_DIGEST_SIZE)
@@ -139,7 +154,7 @@ static inline bool source_cut_prefix(struct source *source, const char *prefix)
 const char *source_file_name(const struct source *source);
 
 /*
- * Opens the source as the first origin of an empty tree. EINVAL: it is the image itself; EBUSY: it is not what was
+ * Opens the source as the first origin of an empty tree. EINVAL: it is what is being made; EBUSY: it is not what was
  * checked.
  */
 MUST_CHECK errcode_t source_file_open(const struct source *source, const struct scan_options *options,

@@ -7,8 +7,8 @@
  * The name is DIR or DIR:REF, where REF is the value of the annotation org.opencontainers.image.ref.name; DIR has no
  * colon. If several images are left, the one for linux and this host's processor is taken. Workers read the layers in
  * parallel to check them, and close them: there may be more than can be open. A layer that is opened anew must be the
- * file that was checked, unchanged. The author of an image is not trusted: a layer is read as a tar archive whatever
- * its bytes are (archive_kind_layer).
+ * file that was checked, unchanged: source_file_open() compares. The author of an image is not trusted: a layer is read
+ * as a tar archive whatever its bytes are (archive_kind_layer).
  *
  * The functions return EINVAL with a reason if a file does not follow the specification or is damaged, or if no image
  * can be chosen; also errors of open(2). The problem names the file.

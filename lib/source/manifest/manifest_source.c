@@ -285,8 +285,15 @@ static errcode_t read_contents(struct manifest *manifest, const struct mtree_ent
 	}
 	if (!S_ISREG(status.st_mode))
 		return contents_problem(manifest, entry, path, EINVAL, "it is not a regular file");
-	if (scan_is_image(manifest->options, &status))
-		return contents_problem(manifest, entry, path, EINVAL, "it is the image that is being made");
+	enum scan_output output = scan_output_of(manifest->options, &status);
+
+	if (output != SCAN_OUTPUTS) {
+		SCOPE_FREE char *reason = NULL;
+
+		if (asprintf(&reason, "it is the %s that is being made", scan_output_names[output]) < 0)
+			return ENOMEM;
+		return contents_problem(manifest, entry, path, EINVAL, reason);
+	}
 	node->size_bytes = (uint64_t)status.st_size;
 	node->origin = is_elsewhere ? manifest->files_origin : manifest->directory_origin;
 	error = find_data(manifest, entry, path, &status);

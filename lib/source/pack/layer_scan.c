@@ -453,7 +453,7 @@ static errcode_t look_at_source(struct layer_scan *scan)
 	struct stat status;
 
 	scan->is_layer = scan->source->archive == &archive_kind_layer;
-	scan->is_direct = stat(scan->source->path, &status) || scan_is_image(scan->options, &status);
+	scan->is_direct = stat(scan->source->path, &status) || scan_output_of(scan->options, &status) != SCAN_OUTPUTS;
 	/* A layer's file is not read, but it must be there: without the cache it is needed, too. */
 	if (scan->is_layer) {
 		scan->is_direct =

@@ -166,6 +166,9 @@ static errcode_t write_index(const struct writing *writing, const char *name, co
 	header.mtime_seconds = htole64((uint64_t)times[1].tv_sec);
 	header.checksum = htole32(crc32c(~0u, &header, offsetof(struct pack_header, checksum)));
 	error = whole_write(writing->descriptor, &header, sizeof(header), 0);
+	/* XFS has reserved as much again beyond the end, and keeps that of a file for which fallocate(2) was called. */
+	if (!error && ftruncate(writing->descriptor, (off_t)(PACK_BLOCK_BYTES + writing->contents_bytes + bytes)))
+		error = errno;
 	return !error && futimens(writing->descriptor, times) ? errno : error;
 }
 

@@ -12,16 +12,15 @@
 #include "update/apply/names.h"
 #include "update/apply/placing.h"
 #include "update/apply/sealing.h"
+#include "update/target/holding.h"
+#include "update/target/orphans.h"
 
-/*
- * The most blocks that an action logs, without bitmaps and releases: three inodes (its own, the replaced one, the
- * directory's), a shared xattr block, and the blocks of a directory whose leaf and index are split.
- */
-#define MOST_LOGGED_BLOCKS 14u
 /* A batch ends after this many actions in any case, since it keeps its files' extents and xattrs in memory. */
 #define MOST_BATCH 8192u
 /* As a rule, the runs of blocks of a large file are not shorter. */
 #define BLOCKS_OF_A_RUN 64u
+/* The groups of the inode, of its old blocks and of the new ones: each takes the best hole, wherever that is. */
+#define LEAST_GROUPS 2u
 
 errcode_t applying_problem(const struct applying *applying, const struct update_action *action, errcode_t error,
                            const char *what)
@@ -72,6 +71,7 @@ static errcode_t seal_batch(struct applying *applying, size_t first, size_t coun
 	errcode_t error = 0;
 
 	applying->is_sealing = true;
+	applying->reserved_blocks = count * ACTION_LOGGED_BLOCKS;
 	for (size_t i = 0; !error && i < count; i++) {
 		const struct update_action *action = &applying->plan->actions[first + i];
 		bool is_placed = placed < end && placed->action == action;
@@ -100,13 +100,13 @@ static errcode_t run_batch(struct applying *applying, size_t first, size_t most,
 }
 
 /*
- * Returns how many groups' bitmaps an action changes. Small actions change few. For large ones, each run counts as if
- * it were as short as in a badly fragmented filesystem.
+ * Returns how many groups' bitmaps an action changes. Each run of a large file counts as if it were as short as in a
+ * badly fragmented filesystem.
  */
 static uint64_t changed_groups(const struct applying *applying, const struct update_action *action)
 {
 	uint64_t groups = applying->filesystem->volume.geometry.groups;
-	uint64_t runs = action->moved_blocks / BLOCKS_OF_A_RUN;
+	uint64_t runs = action->moved_blocks / BLOCKS_OF_A_RUN + LEAST_GROUPS;
 
 	return runs < groups ? runs : groups;
 }
@@ -123,13 +123,13 @@ static size_t next_batch(const struct applying *applying, size_t first)
 		groups += changed_groups(applying, &plan->actions[first + count]);
 		if (groups > applying->filesystem->volume.geometry.groups)
 			groups = applying->filesystem->volume.geometry.groups;
-		used += MOST_LOGGED_BLOCKS;
+		used += ACTION_LOGGED_BLOCKS;
 		if (used + 3 * groups > room && !applying->options->is_atomic)
 			break;
 		count++;
 	}
 	/* Each batch writes its directories: many small batches at the end of a log cost more than a commit. */
-	if (begun > room / 2 && count < room / MOST_LOGGED_BLOCKS / 4 && first + count < plan->count)
+	if (begun > room / 2 && count < room / ACTION_LOGGED_BLOCKS / 4 && first + count < plan->count)
 		return 0;
 	return count;
 }
@@ -154,7 +154,12 @@ static errcode_t commit(struct applying *applying)
 
 	if (error == EXT2MB_ET_TRANSACTION_SIZE)
 		return too_large(applying, blocks);
-	return error ? problem_set(applying->problem, error, applying->options->image, "cannot commit") : 0;
+	if (error)
+		return problem_set(applying->problem, error, applying->options->image, "cannot commit");
+	error = orphans_release(applying->filesystem);
+	return error ? problem_set(applying->problem, error, applying->options->image,
+	                           "cannot free what the update has dropped") :
+	               0;
 }
 
 static errcode_t begin(const struct applying *applying)
@@ -184,6 +189,7 @@ static errcode_t run_all(struct applying *applying)
 			return EINTR;
 		if (!most && is_fresh)
 			most = 1;
+		applying->may_divide = is_fresh && !applying->options->is_atomic;
 		error = most ? run_batch(applying, next, most, &done) : 0;
 		if (most && !error) {
 			next += done;

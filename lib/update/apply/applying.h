@@ -27,12 +27,22 @@ struct placed_value {
 	uint64_t clusters;
 };
 
+/* An inode without a name that has blocks for a while (releasing.h). */
+struct holder {
+	uint32_t ino;
+	uint64_t *map_blocks; /* owned */
+	uint32_t map_block_count;
+	uint64_t blocks; /* with those of the map */
+};
+
 /* An inode that an action of the batch makes or makes anew, and the place of its contents. */
 struct placed_inode {
 	const struct update_action *action;
 	uint32_t node, ino;
 	uint32_t generation;
-	struct extent_list extents;
+	struct extent_list extents; /* the final ones have been copied and committed, and are the holders' */
+	struct holder *holders;     /* owned */
+	size_t holder_count, holder_capacity;
 	uint64_t *map_blocks; /* owned */
 	uint32_t map_block_count;
 	uint64_t clusters; /* of contents, map, xattr block and values */
@@ -59,8 +69,10 @@ struct applying {
 	struct update_filesystem *filesystem;
 	const struct ondisk_format *format; /* of the filesystem */
 
+	bool may_divide; /* the transaction has nothing yet, so its first file may be written in parts (parts.h) */
 	/* These belong to the batch: */
 	bool is_sealing;             /* inodes and directories have been changed */
+	uint64_t reserved_blocks;    /* of the log, for its actions but not for what they release */
 	struct placed_inode *placed; /* in ascending order of their actions */
 	size_t placed_count, placed_capacity;
 	struct inode_map numbers; /* by directory's inode: 1 + the number of its open_directory */

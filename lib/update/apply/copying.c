@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 
 #include "populate/build/run_writer.h"
+#include "populate/data/protect.h"
+#include "source/unpack/spool_directory.h"
 #include "support/run/interrupt.h"
 #include "support/vector.h"
 
@@ -26,10 +28,12 @@ struct copy_job {
 struct copy_worker {
 	struct content_reader *reader;
 	struct run_writer writer;
+	struct protect_worker protect;
 };
 
 struct copying {
 	struct applying *applying;
+	char *directory; /* for hash trees that are too large for memory */
 	struct copy_job *jobs;
 	size_t job_count, job_capacity;
 	struct copy_worker *workers;
@@ -56,6 +60,7 @@ static errcode_t copy_blocks(struct applying *applying, struct copy_worker *own,
 	error = content_reader_read(own->reader, bytes, data_bytes, offset, problem);
 	if (error)
 		return error;
+	protect_hash(&own->protect, bytes, data_bytes, offset);
 	content_reader_release(own->reader, offset, data_bytes);
 	memset((char *)bytes + data_bytes, 0, space - data_bytes);
 	progress_add(applying->options->progress, data_bytes, 0);
@@ -85,27 +90,44 @@ static errcode_t copy_extent(struct applying *applying, struct copy_worker *own,
 	return error;
 }
 
+static errcode_t begin_hashing(const struct copying *copying, struct copy_worker *own,
+                               const struct placed_inode *placed, bool is_slice, struct problem *problem)
+{
+	const struct protected_nodes *nodes = &copying->applying->plan->protected;
+
+	if (!protected_nodes_has(nodes, placed->node))
+		return 0;
+	errcode_t error = protect_begin(&nodes->plan, &own->protect, placed->node, is_slice, copying->directory);
+
+	return error ? problem_set(problem, error, copying->directory, "cannot keep hashes for fs-verity") : 0;
+}
+
 /* If slice is SIZE_MAX, copies the whole file. */
-static errcode_t copy_file(struct applying *applying, struct copy_worker *own, struct placed_inode *placed,
+static errcode_t copy_file(const struct copying *copying, struct copy_worker *own, struct placed_inode *placed,
                            size_t slice, struct problem *problem)
 {
+	struct applying *applying = copying->applying;
 	uint64_t slice_blocks = SLICE_BYTES >> applying->format->block_bits;
 	uint64_t first = slice == SIZE_MAX ? 0 : slice * slice_blocks;
-	uint64_t end = slice == SIZE_MAX ? UINT64_MAX : first + slice_blocks;
 	const struct tree_node *node = node_of(applying, placed);
+	/* After the data there may be hashes. */
+	uint64_t end = (node->size_bytes + applying->format->block_bytes - 1) >> applying->format->block_bits;
 	errcode_t error = content_reader_open(own->reader, placed->node, problem);
 
 	if (error)
 		return error;
+	if (slice != SIZE_MAX && end > first + slice_blocks)
+		end = first + slice_blocks;
 	/* Slices are copied at the same time, so only the first one sets the flags. */
 	if (!node->has_flags && (slice == SIZE_MAX || !slice))
 		placed->flags = content_reader_flags(own->reader);
 	if (placed->inline_data)
 		return content_reader_read(own->reader, placed->inline_data, placed->inline_bytes, 0, problem);
-	for (size_t i = 0; !error && i < placed->extents.count; i++)
+	error = begin_hashing(copying, own, placed, slice != SIZE_MAX, problem);
+	for (size_t i = placed->extents.final; !error && i < placed->extents.count; i++)
 		if (placed->extents.extents[i].logical < end)
 			error = copy_extent(applying, own, placed, &placed->extents.extents[i], first, end, problem);
-	return error;
+	return error ? error : protect_end(&applying->plan->protected.plan, &own->protect, &own->writer, problem);
 }
 
 /* True if the inode has contents that the batch writes. */
@@ -128,12 +150,12 @@ static errcode_t run_job(void *context, unsigned int worker, size_t index, struc
 	errcode_t error = interrupt_pending() ? EINTR : 0;
 
 	if (!error && job->end == job->first)
-		error = copy_file(applying, own, &applying->placed[job->first], job->slice, problem);
+		error = copy_file(copying, own, &applying->placed[job->first], job->slice, problem);
 	for (uint32_t i = job->first; !error && i < job->end; i++) {
 		struct placed_inode *placed = &applying->placed[i];
 
 		if (is_copied(applying, placed) && !is_large(applying, placed))
-			error = copy_file(applying, own, placed, SIZE_MAX, problem);
+			error = copy_file(copying, own, placed, SIZE_MAX, problem);
 	}
 	if (error)
 		return error;
@@ -141,12 +163,12 @@ static errcode_t run_job(void *context, unsigned int worker, size_t index, struc
 	return error ? problem_set(problem, error, applying->options->image, "cannot write") : 0;
 }
 
-/* Holes do not count. */
+/* Neither holes nor parts that have been written before count. */
 static uint64_t written_bytes(const struct applying *applying, const struct placed_inode *placed)
 {
 	uint64_t bytes = placed->inline_bytes, size = node_of(applying, placed)->size_bytes;
 
-	for (size_t i = 0; i < placed->extents.count; i++)
+	for (size_t i = placed->extents.final; i < placed->extents.count; i++)
 		bytes += (uint64_t)placed->extents.extents[i].count << applying->format->block_bits;
 	return bytes < size ? bytes : size;
 }
@@ -161,6 +183,11 @@ static errcode_t add_job(struct copying *copying, struct copy_job job)
 	return error;
 }
 
+static uint64_t slice_count(const struct applying *applying, const struct placed_inode *placed)
+{
+	return (node_of(applying, placed)->size_bytes + SLICE_BYTES - 1) / SLICE_BYTES;
+}
+
 /* Lists large files first, since all workers would wait for a large file that begins last. */
 static errcode_t list_slices(struct copying *copying)
 {
@@ -168,13 +195,28 @@ static errcode_t list_slices(struct copying *copying)
 	errcode_t error = 0;
 
 	for (uint32_t i = 0; i < applying->placed_count; i++) {
-		const struct tree_node *node = node_of(applying, &applying->placed[i]);
-		uint64_t slices = (node->size_bytes + SLICE_BYTES - 1) / SLICE_BYTES;
+		uint64_t slices = slice_count(applying, &applying->placed[i]);
 
 		if (!is_copied(applying, &applying->placed[i]) || !is_large(applying, &applying->placed[i]))
 			continue;
 		for (uint32_t slice = 0; !error && slice < slices; slice++)
 			error = add_job(copying, (struct copy_job){ i, i, slice });
+	}
+	return error;
+}
+
+/* Notes where protected files lie: their hashes are written when they have been copied. */
+static errcode_t note_protected(struct applying *applying)
+{
+	struct protected_nodes *nodes = &applying->plan->protected;
+	errcode_t error = 0;
+
+	for (size_t i = 0; !error && i < applying->placed_count; i++) {
+		const struct placed_inode *placed = &applying->placed[i];
+		uint64_t slices = is_large(applying, placed) ? slice_count(applying, placed) : 0;
+
+		if (is_copied(applying, placed) && protected_nodes_has(nodes, placed->node))
+			error = protected_nodes_place(nodes, placed->node, &placed->extents, (uint32_t)slices);
 	}
 	return error;
 }
@@ -185,6 +227,9 @@ static errcode_t list_jobs(struct copying *copying)
 	errcode_t error = list_slices(copying);
 	uint64_t cost_bytes = 0;
 	uint32_t first = 0;
+
+	if (!error)
+		error = note_protected(copying->applying);
 
 	for (uint32_t i = 0; !error && i < applying->placed_count; i++) {
 		const struct tree_node *node = node_of(applying, &applying->placed[i]);
@@ -224,6 +269,7 @@ static void close_workers(const struct copying *copying)
 {
 	for (unsigned int worker = 0; copying->workers && worker < pool_workers(copying->applying->pool); worker++) {
 		content_reader_destroy(copying->workers[worker].reader);
+		protect_worker_free(&copying->workers[worker].protect);
 		run_writer_free(&copying->workers[worker].writer);
 	}
 	free(copying->workers);
@@ -231,8 +277,10 @@ static void close_workers(const struct copying *copying)
 
 errcode_t copy_contents(struct applying *applying)
 {
-	struct copying copying = { .applying = applying };
-	errcode_t error = list_jobs(&copying);
+	bool has_protected = applying->plan->protected.plan.protected_count;
+	SCOPE_FREE char *directory = has_protected ? spool_directory(applying->options->image) : NULL;
+	struct copying copying = { .applying = applying, .directory = directory };
+	errcode_t error = has_protected && !directory ? ENOMEM : list_jobs(&copying);
 
 	if (!error && copying.job_count)
 		error = open_workers(&copying);
@@ -240,6 +288,8 @@ errcode_t copy_contents(struct applying *applying)
 		error = pool_run(applying->pool, copying.job_count, run_job, &copying, applying->problem);
 	if (!error && copying.job_count)
 		error = contents_check(applying->plan->tree, applying->problem);
+	if (error && has_protected)
+		protect_release(&applying->plan->protected.plan);
 	close_workers(&copying);
 	free(copying.jobs);
 	return error ? problem_set(applying->problem, error, applying->options->image, "cannot copy the files") : 0;

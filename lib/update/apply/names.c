@@ -8,7 +8,6 @@
 #include "ondisk/map_scan.h"
 #include "ondisk/xattr_read.h"
 #include "support/vector.h"
-#include "update/apply/placing.h"
 #include "update/directory/directory_editor.h"
 
 struct open_directory {
@@ -58,7 +57,7 @@ static errcode_t allocate(void *context, uint32_t logical, uint64_t goal, uint32
 	struct update_filesystem *filesystem = directory->applying->filesystem;
 	uint64_t mask = (UINT64_C(1) << directory->applying->format->cluster_bits) - 1;
 	struct ext2mb_extent extent;
-	errcode_t error = update_filesystem_take(filesystem, goal, (count + mask) & ~mask, &extent);
+	errcode_t error = update_filesystem_take(filesystem, goal, goal, (count + mask) & ~mask, &extent);
 
 	(void)logical;
 	if (error)
@@ -293,9 +292,9 @@ static errcode_t write_map(struct open_directory *directory, const struct direct
 	                           ENOMEM;
 
 	if (!error && count > directory->map_block_count)
-		error = place_clusters(applying->filesystem, directory->goal,
-		                       directory->map_blocks + directory->map_block_count,
-		                       (uint32_t)(count - directory->map_block_count));
+		error = update_filesystem_take_clusters(applying->filesystem, directory->goal, directory->goal,
+		                                        directory->map_blocks + directory->map_block_count,
+		                                        (uint32_t)(count - directory->map_block_count));
 	for (size_t i = count; !error && i < directory->map_block_count; i++)
 		error = applying_access(applying)->free(applying_access(applying), directory->map_blocks[i],
 		                                        UINT64_C(1) << format->cluster_bits);

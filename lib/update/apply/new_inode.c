@@ -10,7 +10,10 @@
 #include "orphan/owned_inode.h"
 #include "tree/details.h"
 #include "tree/file_flags.h"
+#include "update/apply/inode_parts.h"
 #include "update/apply/names.h"
+#include "update/apply/parts.h"
+#include "update/apply/releasing.h"
 #include "update/build/xattr_list.h"
 
 static struct inode_time stored_time(const struct applying *applying, struct tree_time time)
@@ -33,29 +36,6 @@ static void set_times(const struct applying *applying, const struct tree_node *n
 }
 
 /* --- Contents ----------------------------------------------------------------------------------------------------- */
-
-static errcode_t write_blocks(struct applying *applying, const uint64_t *numbers, uint32_t count, const uint8_t *blocks)
-{
-	uint32_t block_bytes = applying->format->block_bytes;
-	errcode_t error = 0;
-
-	for (uint32_t i = 0; !error && i < count; i++)
-		error = sink_write(applying_sink(applying), numbers[i], 1, blocks + (size_t)i * block_bytes);
-	return error;
-}
-
-static errcode_t write_map(struct applying *applying, uint32_t ino, const struct extent_list *extents,
-                           const uint64_t *map_blocks, uint32_t count, struct inode_value *value)
-{
-	SCOPE_FREE uint8_t *blocks = calloc(count + 1ul, applying->format->block_bytes);
-	errcode_t error = blocks ? file_map_build(applying->format, ino, value->generation, extents->extents,
-	                                          extents->count, map_blocks, value->root, blocks) :
-	                           ENOMEM;
-
-	if (applying->format->extents)
-		value->flags |= EXT4_EXTENTS_FL;
-	return error ? error : write_blocks(applying, map_blocks, count, blocks);
-}
 
 /* The content of a directory or symlink, which is one block. */
 static errcode_t write_one_block(struct applying *applying, const struct placed_inode *placed, uint32_t directory)
@@ -123,8 +103,8 @@ static errcode_t set_contents(struct applying *applying, const struct placed_ino
 		return 0;
 	}
 	return error ? error :
-	               write_map(applying, placed->ino, &placed->extents, placed->map_blocks, placed->map_block_count,
-	                         value);
+	               inode_parts_write_map(applying, placed->ino, &placed->extents, placed->map_blocks,
+	                                     placed->map_block_count, value);
 }
 
 /* --- Extended attributes ------------------------------------------------------------------------------------------ */
@@ -154,8 +134,8 @@ static errcode_t write_value(struct applying *applying, const struct placed_valu
 		                   value->extents.extents[i].count,
 		                   bytes + ((size_t)value->extents.extents[i].logical << applying->format->block_bits));
 	if (!error)
-		error = write_map(applying, value->ino, &value->extents, value->map_blocks, value->map_block_count,
-		                  &inode);
+		error = inode_parts_write_map(applying, value->ino, &value->extents, value->map_blocks,
+		                              value->map_block_count, &inode);
 	if (!error)
 		error = inode_encode(applying->format, value->ino, &inode, NULL, raw);
 	return error ? error : inode_store_write(applying_access(applying), value->ino, raw);
@@ -188,13 +168,6 @@ static errcode_t write_xattrs(struct applying *applying, const struct placed_ino
 }
 
 /* --- Inodes ------------------------------------------------------------------------------------------------------- */
-
-static errcode_t charge(struct applying *applying, const struct inode_value *value, int64_t inodes, int64_t blocks)
-{
-	return applying->filesystem->release.changes ?
-	               quota_changes_charge(&applying->filesystem->quota, applying->format, value, inodes, blocks) :
-	               0;
-}
 
 /* The superblock says which features files use, as it does when the kernel first uses them. */
 static void note_features(const struct applying *applying, const struct tree_node *node)
@@ -247,16 +220,18 @@ static errcode_t write_inode(struct applying *applying, const struct placed_inod
 
 	if (!error)
 		error = write_xattrs(applying, placed);
+	if (protected_nodes_has(&applying->plan->protected, placed->node))
+		value->flags |= EXT4_VERITY_FL;
 	value->xattr_block = placed->xattr_block;
 	value->blocks = placed->clusters << applying->format->cluster_bits;
 	if (!error)
-		error = charge(applying, value, 1 + (int64_t)placed->value_count, (int64_t)value->blocks);
+		error = inode_parts_charge(applying, value, 1 + (int64_t)placed->value_count, (int64_t)value->blocks);
 	if (!error)
 		error = inode_encode(applying->format, placed->ino, value, placed->xattr_area, raw);
 	if (!error)
 		error = inode_store_write(applying_access(applying), placed->ino, raw);
 	note_features(applying, node);
-	return error;
+	return error ? error : parts_join(applying, placed);
 }
 
 errcode_t new_inode_write(struct applying *applying, const struct placed_inode *placed, uint32_t directory)
@@ -281,7 +256,7 @@ errcode_t new_inode_replace(struct applying *applying, const struct placed_inode
 	errcode_t error = raw ? inode_store_read(applying_access(applying), placed->ino, raw, &before) : ENOMEM;
 
 	if (!error)
-		error = inode_release_contents(&applying->filesystem->release, placed->ino);
+		error = release_contents(applying, placed->ino);
 	if (error)
 		return error;
 	describe(applying, node, placed->flags, &value);
@@ -349,7 +324,7 @@ static errcode_t write_changed(struct applying *applying, const struct placed_in
 	value->xattr_block = placed->xattr_block;
 	value->blocks += placed->clusters << applying->format->cluster_bits;
 	if (!error)
-		error = charge(applying, value, 1 + (int64_t)placed->value_count, (int64_t)value->blocks);
+		error = inode_parts_charge(applying, value, 1 + (int64_t)placed->value_count, (int64_t)value->blocks);
 	if (!error && value->flags & EXT4_INLINE_DATA_FL) {
 		error = keep_inline(applying, placed->ino, inode, raw);
 		return error ? error : inode_store_write(applying_access(applying), placed->ino, raw);
@@ -406,8 +381,8 @@ static errcode_t move_charge(struct applying *applying, uint32_t ino, const stru
 	errcode_t error = count_inodes(applying, ino, &inodes);
 
 	if (!error)
-		error = charge(applying, before, -inodes, -(int64_t)before->blocks);
-	return error ? error : charge(applying, now, inodes, (int64_t)now->blocks);
+		error = inode_parts_charge(applying, before, -inodes, -(int64_t)before->blocks);
+	return error ? error : inode_parts_charge(applying, now, inodes, (int64_t)now->blocks);
 }
 
 errcode_t new_inode_change(struct applying *applying, const struct update_action *action,

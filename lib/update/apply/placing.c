@@ -7,10 +7,11 @@
 
 #include "ondisk/inode_store.h"
 #include "ondisk/xattr.h"
-#include "populate/plan/block_runs.h"
 #include "support/vector.h"
 #include "tree/file_flags.h"
+#include "update/apply/parts.h"
 #include "update/build/xattr_list.h"
+#include "update/target/holding.h"
 
 struct placing {
 	struct applying *applying;
@@ -19,7 +20,8 @@ struct placing {
 	const struct tree_node *node;
 	struct placed_inode *placed;
 	uint32_t parent; /* the directory's inode */
-	uint64_t goal;   /* for single blocks */
+	uint64_t goal;   /* after the blocks that were taken last for the contents; 0: none were yet */
+	uint64_t near;   /* the directory's group */
 };
 
 static uint64_t whole_clusters(const struct ondisk_format *format, uint64_t blocks)
@@ -29,29 +31,16 @@ static uint64_t whole_clusters(const struct ondisk_format *format, uint64_t bloc
 	return (blocks + mask) & ~mask;
 }
 
-errcode_t place_clusters(struct update_filesystem *filesystem, uint64_t goal, uint64_t *blocks, uint32_t count)
+static bool is_protected(const struct placing *placing)
 {
-	uint64_t cluster = UINT64_C(1) << filesystem->volume.format.cluster_bits;
-	errcode_t error = 0;
-
-	for (uint32_t i = 0; !error && i < count; i++) {
-		struct ext2mb_extent extent;
-
-		error = update_filesystem_take(filesystem, goal, cluster, &extent);
-		if (error)
-			return error;
-		blocks[i] = extent.start;
-		goal = extent.start + cluster;
-	}
-	return error;
+	return protected_nodes_has(&placing->applying->plan->protected, placing->placed->node);
 }
 
 /* --- Blocks of contents ------------------------------------------------------------------------------------------- */
 
 /*
- * This uses no preallocation. A request of the exact size finds the holes that earlier updates have left. Files that
- * share a preallocation would take the long free extents: with preallocations, after 20 updates of 1 % of
- * linux-source's files half of the free space was in extents of up to 104 KiB.
+ * This uses no preallocation. Files that share one would take the long free extents: with preallocations, after 20
+ * updates of 1 % of linux-source's files half of the free space was in extents of up to 104 KiB.
  */
 static errcode_t take_run(struct placing *placing, uint32_t logical, uint64_t blocks)
 {
@@ -62,8 +51,11 @@ static errcode_t take_run(struct placing *placing, uint32_t logical, uint64_t bl
 	while (!error && blocks) {
 		struct ext2mb_extent extent;
 
-		error = update_filesystem_take(placing->filesystem, placing->goal,
-		                               whole_clusters(placing->format, blocks), &extent);
+		if (placed->extents.count > placed->extents.final && parts_have_to_end(placing->applying))
+			error = parts_end(placing->applying, placed);
+		if (!error)
+			error = update_filesystem_take(placing->filesystem, placing->goal, placing->near,
+			                               whole_clusters(placing->format, blocks), &extent);
 		if (error)
 			return error;
 		uint64_t mapped = extent.count < blocks ? extent.count : blocks;
@@ -85,7 +77,7 @@ static errcode_t take_contents(struct placing *placing)
 
 	if (!S_ISREG(placing->node->mode))
 		return take_run(placing, 0, 1);
-	block_runs_start(&runs, placing->format, placing->node);
+	protected_nodes_runs(&placing->applying->plan->protected, placing->format, placing->node, &runs);
 	while (!error && block_runs_next(&runs, &logical, &blocks))
 		error = take_run(placing, logical, blocks);
 	return error;
@@ -101,7 +93,9 @@ static errcode_t take_map(struct placing *placing, const struct extent_list *ext
 	if (!blocks)
 		return 0;
 	*map_blocks = calloc(blocks, sizeof(**map_blocks));
-	return *map_blocks ? place_clusters(placing->filesystem, placing->goal, *map_blocks, *count) : ENOMEM;
+	return *map_blocks ? update_filesystem_take_clusters(placing->filesystem, placing->goal, placing->near,
+	                                                     *map_blocks, *count) :
+	                     ENOMEM;
 }
 
 /* --- Extended attributes ------------------------------------------------------------------------------------------ */
@@ -121,7 +115,7 @@ static errcode_t take_value(struct placing *placing, const struct xattr *xattr, 
 	for (uint32_t logical = 0; !error && blocks;) {
 		struct ext2mb_extent extent;
 
-		error = update_filesystem_take(placing->filesystem, placing->goal,
+		error = update_filesystem_take(placing->filesystem, placing->goal, placing->near,
 		                               whole_clusters(placing->format, blocks), &extent);
 		if (error)
 			return error;
@@ -182,7 +176,8 @@ static errcode_t take_xattrs(struct placing *placing)
 	if (!error)
 		error = take_values(placing, &list);
 	if (!error && list.layout.needs_block) {
-		error = place_clusters(placing->filesystem, placing->goal, &placed->xattr_block, 1);
+		error = update_filesystem_take_clusters(placing->filesystem, placing->goal, placing->near,
+		                                        &placed->xattr_block, 1);
 		placed->clusters += !error;
 	}
 	if (error || !list.layout.in_inode)
@@ -204,7 +199,7 @@ static bool is_inline(const struct placing *placing)
 {
 	uint64_t bytes = S_ISDIR(placing->node->mode) ? INODE_ROOT_BYTES : placing->node->size_bytes;
 
-	return placing->format->inline_data && bytes &&
+	return placing->format->inline_data && bytes && !is_protected(placing) &&
 	       (S_ISDIR(placing->node->mode) || S_ISREG(placing->node->mode)) &&
 	       bytes <= inline_data_room(placing->format, placing->placed->xattr_area);
 }
@@ -289,17 +284,23 @@ static errcode_t take_change(struct placing *placing)
 static errcode_t take_all(struct placing *placing)
 {
 	struct placed_inode *placed = placing->placed;
-	errcode_t error = take_number(placing);
+	bool may_divide = placing->applying->may_divide && S_ISREG(placing->node->mode) && !is_protected(placing) &&
+	                  placing->node->size_bytes >> placing->format->block_bits > HOLDING_LEAST_BLOCKS;
+	/* Nothing else of the inode may be committed before it is whole. */
+	errcode_t error = may_divide ? take_contents(placing) : 0;
 
+	if (!error)
+		error = take_number(placing);
 	if (!error)
 		error = take_xattrs(placing);
 	if (error)
 		return error;
 	if (is_inline(placing))
 		return take_inline(placing);
-	if (!has_blocks(placing->node))
+	if (!has_blocks(placing->node) && !is_protected(placing))
 		return 0;
-	error = take_contents(placing);
+	if (!may_divide)
+		error = take_contents(placing);
 	if (!error)
 		error = take_map(placing, &placed->extents, &placed->map_blocks, &placed->map_block_count);
 	placed->clusters += placed->map_block_count;
@@ -308,9 +309,9 @@ static errcode_t take_all(struct placing *placing)
 
 /* --- Giving back -------------------------------------------------------------------------------------------------- */
 
-static void give_back_extents(struct placing *placing, const struct extent_list *extents)
+static void give_back_extents(struct placing *placing, const struct extent_list *extents, size_t first)
 {
-	for (size_t i = 0; i < extents->count; i++) {
+	for (size_t i = first; i < extents->count; i++) {
 		errcode_t error = ext2mb_free(placing->filesystem->worker, extents->extents[i].physical,
 		                              whole_clusters(placing->format, extents->extents[i].count));
 
@@ -339,17 +340,18 @@ static void give_back_number(struct placing *placing, uint32_t ino, bool is_dire
 	(void)error;
 }
 
+/* What holders have stays theirs: they are orphans, which are released. */
 static void give_back(struct placing *placing)
 {
 	struct placed_inode *placed = placing->placed;
 	uint32_t *ino = &placing->applying->plan->inos[placed->node];
 
-	give_back_extents(placing, &placed->extents);
+	give_back_extents(placing, &placed->extents, placed->extents.final);
 	if (placed->map_blocks)
 		give_back_clusters(placing, placed->map_blocks, placed->map_block_count);
 	give_back_clusters(placing, &placed->xattr_block, 1);
 	for (uint32_t i = 0; i < placed->value_count; i++) {
-		give_back_extents(placing, &placed->values[i].extents);
+		give_back_extents(placing, &placed->values[i].extents, 0);
 		if (placed->values[i].map_blocks)
 			give_back_clusters(placing, placed->values[i].map_blocks, placed->values[i].map_block_count);
 		give_back_number(placing, placed->values[i].ino, false);
@@ -367,6 +369,9 @@ void placed_inode_free(struct placed_inode *placed)
 		free(placed->values[i].extents.extents);
 		free(placed->values[i].map_blocks);
 	}
+	for (size_t i = 0; i < placed->holder_count; i++)
+		free(placed->holders[i].map_blocks);
+	free(placed->holders);
 	free(placed->values);
 	free(placed->extents.extents);
 	free(placed->map_blocks);
@@ -374,8 +379,8 @@ void placed_inode_free(struct placed_inode *placed)
 	free(placed->inline_data);
 }
 
-/* Returns where the inode's group begins. The first blocks are metadata, and those after them are near enough. */
-static uint64_t goal_of(const struct update_filesystem *filesystem, uint32_t parent)
+/* Returns where the inode's group begins. */
+static uint64_t group_start(const struct update_filesystem *filesystem, uint32_t parent)
 {
 	const struct geometry *geometry = &filesystem->volume.geometry;
 	uint64_t group = (parent - 1) / geometry->inodes_per_group;
@@ -409,7 +414,7 @@ errcode_t place_action(struct applying *applying, const struct update_action *ac
 		                                      plan->inos[node->parent],
 	};
 
-	placing.goal = goal_of(applying->filesystem, placing.parent);
+	placing.near = group_start(applying->filesystem, placing.parent);
 	*placed = (struct placed_inode){ .action = action, .node = action->node };
 	placed->flags = node->has_flags ? node->flags : 0;
 	error = is_change ? take_change(&placing) : take_all(&placing);

@@ -11,8 +11,4 @@
  */
 MUST_CHECK errcode_t place_action(struct applying *applying, const struct update_action *action);
 
-/* Takes `count` single clusters. */
-MUST_CHECK errcode_t place_clusters(struct update_filesystem *filesystem, uint64_t goal, uint64_t *blocks,
-                                    uint32_t count);
-
 void placed_inode_free(struct placed_inode *placed);

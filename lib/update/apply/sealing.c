@@ -9,6 +9,7 @@
 #include "tree/details.h"
 #include "update/apply/names.h"
 #include "update/apply/new_inode.h"
+#include "update/apply/releasing.h"
 
 static uint8_t file_type(uint16_t mode)
 {
@@ -43,7 +44,7 @@ static errcode_t drop_link(struct applying *applying, uint32_t ino)
 		return EUCLEAN;
 	update_filesystem_touch_inode(applying->filesystem, ino);
 	if (inode.value.links == 1)
-		return inode_release_delete(&applying->filesystem->release, ino);
+		return release_inode(applying, ino);
 	inode.value.links--;
 	return inode_store_change(applying_access(applying), ino, &inode);
 }
@@ -55,7 +56,7 @@ static errcode_t drop(struct applying *applying, uint32_t directory, uint32_t in
 		return drop_link(applying, ino);
 	names_forget(applying, ino);
 	update_filesystem_touch_inode(applying->filesystem, ino);
-	errcode_t error = inode_release_delete(&applying->filesystem->release, ino);
+	errcode_t error = release_inode(applying, ino);
 
 	return error ? error : names_count_subdirectories(applying, directory, -1);
 }

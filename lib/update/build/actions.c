@@ -8,6 +8,7 @@
 
 void update_plan_free(struct update_plan *plan)
 {
+	protected_nodes_free(&plan->protected);
 	tree_destroy(plan->tree);
 	free(plan->base);
 	free(plan->inos);

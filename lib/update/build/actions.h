@@ -10,6 +10,7 @@
 
 #include "support/arena.h"
 #include "tree/tree.h"
+#include "update/build/protected.h"
 
 enum update_verb {
 	UPDATE_REMOVE,  /* removes the name, and its inode if that was the last name; a directory is empty by then */
@@ -38,6 +39,7 @@ struct update_plan {
 	uint32_t *inos;    /* by node: its inode in the image, also one that UPDATE_CREATE has made; 0: none yet */
 	struct update_action *actions;
 	size_t count, capacity;
+	struct protected_nodes protected; /* owned */
 	struct arena memory;
 	uint64_t unchanged; /* names of the tree that need no action */
 };

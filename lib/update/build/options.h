@@ -27,14 +27,18 @@ struct update_options {
 	bool compares_bytes; /* files of equal size are compared byte by byte; false: equal size and mtime are enough */
 	bool is_atomic;      /* the update makes all changes or none, or fails */
 	bool makes_new_file; /* the changes go into a copy of the image, which takes its name */
+	bool renews_tree;    /* a hash tree of dm-verity that follows the filesystem is made anew, in a copy */
 	bool is_dry_run;     /* nothing is written */
 	bool lists_actions;  /* the report lists all actions */
 	bool one_file_system; /* the following options are as in populate/build/options.h */
 	bool all_times;
+	bool zeros_of_source;
 	bool has_epoch;
 	int64_t epoch;
 	uint64_t free_bytes;
 	unsigned int free_percent;
+	const char *against; /* an older image: the report says what differs from it; NULL: nothing is compared */
+	uint64_t against_chunk_bytes; /* 0: no chunks are counted */
 	struct source_limits limits;
 	uint64_t memory_bytes;
 	unsigned int threads;

@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "image/delta.h"
+#include "ondisk/hash_tree.h"
+#include "source/kind/source_kind.h"
 #include "support/problem.h"
 
 struct update_report {
@@ -13,8 +16,10 @@ struct update_report {
 	uint64_t commits, logged_blocks, direct_blocks;        /* of all transactions */
 	uint64_t grown_bytes;                                  /* by which the filesystem has grown */
 	uint64_t kept_names;                                   /* names of the image in directories that were read */
+	char root_hash[2 * HASH_TREE_MOST_DIGEST_BYTES + 1];   /* of dm-verity's new tree; "": there is none */
+	struct delta delta;                                    /* against the older image, if one is given */
 	struct warnings warnings;
-	bool skipped_image; /* the image lies in its own source, and was left out of it */
+	bool skipped[SCAN_OUTPUTS]; /* the image lies in its own source, and was left out of it */
 };
 
 void update_report_clear(struct update_report *report);

@@ -70,8 +70,12 @@ static errcode_t open_comparison(struct comparison *comparison)
 	comparison->raw = malloc(volume->format.inode_bytes);
 	if (!plan->inos || !comparison->found || !comparison->claimed || !comparison->raw)
 		return ENOMEM;
-	errcode_t error = directory_walker_open(volume, damage, &comparison->map_blocks_read,
-	                                        &comparison->directory_blocks_read, &comparison->walker);
+	errcode_t error = inode_window_open(&comparison->window, volume);
+
+	if (error)
+		return error;
+	error = directory_walker_open(volume, damage, &comparison->map_blocks_read, &comparison->directory_blocks_read,
+	                              &comparison->walker);
 
 	comparison->is_open = !error;
 	comparison->walker.map.is_strict = true;
@@ -82,6 +86,7 @@ static void close_comparison(struct comparison *comparison)
 {
 	if (comparison->is_open)
 		directory_walker_close(&comparison->walker);
+	inode_window_free(&comparison->window);
 	free(comparison->raw);
 	free(comparison->found);
 	free(comparison->claimed);

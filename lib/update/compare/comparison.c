@@ -18,7 +18,7 @@ errcode_t comparison_check(struct comparison *comparison, uint32_t node)
 
 errcode_t comparison_read_inode(struct comparison *comparison, uint32_t node, uint32_t ino, struct volume_inode *inode)
 {
-	errcode_t error = volume_inode_read(comparison->volume, ino, comparison->raw, inode);
+	errcode_t error = inode_window_read(&comparison->window, ino, comparison->raw, inode);
 
 	if (error == ENOMEM)
 		return error;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "image/directory_walk.h"
-#include "image/inode.h"
+#include "image/inode_window.h"
 #include "support/run/pool.h"
 #include "update/build/actions.h"
 #include "update/build/options.h"
@@ -27,7 +27,8 @@ struct comparison {
 
 	struct directory_walker walker;
 	uint64_t map_blocks_read, directory_blocks_read;
-	bool is_open;       /* the walker */
+	bool is_open; /* the walker */
+	struct inode_window window;
 	uint8_t *raw;       /* of the inode that is looked at */
 	const char *damage; /* the first one that has been met; NULL: none */
 

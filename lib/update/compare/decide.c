@@ -261,7 +261,7 @@ static errcode_t count_name(struct deciding *deciding, uint32_t ino, const char 
 	errcode_t error = inode_map_enter(&deciding->linked, ino, &names);
 
 	if (!error)
-		error = volume_inode_read(comparison->volume, ino, comparison->raw, &inode);
+		error = inode_window_read(&comparison->window, ino, comparison->raw, &inode);
 	if (error)
 		return error;
 	*names += *names ? 1 : 2;
@@ -374,6 +374,7 @@ errcode_t comparison_decide(struct comparison *comparison)
 	struct deciding deciding = {
 		.comparison = comparison,
 		.judge = { .tree = tree,
+		           .protected = &comparison->plan->protected,
 		           .volume = comparison->volume,
 		           .options = comparison->options,
 		           .walker = &comparison->walker.map },

@@ -117,17 +117,26 @@ static errcode_t find_in_directory(struct comparison *comparison, uint32_t node,
 }
 
 /*
- * A source that only names files in a directory says nothing of the directory itself, which may be /lib of an image
- * where that leads to usr/lib: all that uses it would be lost.
+ * The directory may be /lib or /sbin of a tree or a package, where the image's leads to usr/lib: all that uses it would
+ * be lost. Only a layer, whose whiteouts are meant, and a source that is all that there is to be say that it shall go;
+ * a layer that only names files in a directory says nothing of the directory itself.
  */
+static bool may_replace_symlink(const struct comparison *comparison, const struct tree_node *directory)
+{
+	const struct update_options *options = comparison->options;
+
+	return options->mirrors || directory->is_opaque ||
+	       (options->layering.whiteouts != WHITEOUTS_NONE && !directory->is_implied);
+}
+
 static errcode_t refuse_symlink(const struct comparison *comparison, uint32_t node)
 {
 	SCOPE_FREE char *path = update_node_path(comparison->plan, node);
 
 	return problem_set_reason(
 		comparison->problem, ENOTDIR, comparison->options->image, "cannot update",
-		"%s: it is a symbolic link, and a source has files in a directory of this name, which "
-		"it does not describe",
+		"%s: it is a symbolic link, and a source has a directory of this name: give its files the path "
+		"that the link leads to, or --remove the link first",
 		path ? path : "?");
 }
 
@@ -143,7 +152,7 @@ static errcode_t find_node(struct comparison *comparison, uint32_t number)
 	if (!S_ISDIR(node->mode))
 		return 0;
 	error = comparison_read_inode(comparison, number, ino, &inode);
-	if (!error && S_ISLNK(inode.view.mode) && node->is_implied && !node->is_opaque && !comparison->options->mirrors)
+	if (!error && S_ISLNK(inode.view.mode) && !may_replace_symlink(comparison, node))
 		return refuse_symlink(comparison, number);
 	if (error || !S_ISDIR(inode.view.mode))
 		return error;

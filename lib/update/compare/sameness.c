@@ -97,6 +97,8 @@ static errcode_t judge_contents(const struct sameness_judge *judge, const struct
 	switch (node->mode & S_IFMT) {
 	case S_IFREG:
 		*is_same = inode->all.value.size_bytes == node->size_bytes && !(inode->view.flags & EXT4_ENCRYPT_FL) &&
+		           (inode->view.flags & EXT4_VERITY_FL ||
+		            !protected_nodes_has(judge->protected, (uint32_t)(node - judge->tree->nodes))) &&
 		           (judge->options->compares_bytes ? has_same_bytes : has_same_mtime(judge, node, inode));
 		return 0;
 	case S_IFLNK:

@@ -8,6 +8,7 @@
 #include "tree/contents.h"
 #include "tree/tree.h"
 #include "update/build/options.h"
+#include "update/build/protected.h"
 
 enum sameness {
 	SAME,
@@ -19,6 +20,7 @@ enum sameness {
 /* One thread uses a judge. */
 struct sameness_judge {
 	const struct tree *tree;
+	const struct protected_nodes *protected; /* of the tree */
 	const struct volume *volume;
 	const struct update_options *options;
 	struct map_walker *walker;
@@ -27,7 +29,8 @@ struct sameness_judge {
 
 /*
  * Compares a node with the inode that has its name. With options->compares_bytes, has_same_bytes says whether regular
- * files of equal size have equal contents. Without it, equal size and mtime suffice. A regular file of the host has no
+ * files of equal size have equal contents. Without it, equal size and mtime suffice. A file that fs-verity shall
+ * protect is not the same as one that it does not protect; the opposite is the same. A regular file of the host has no
  * flags until it is copied, so its flags are not compared. Errors: those of reading, EUCLEAN (the image is damaged).
  */
 MUST_CHECK errcode_t sameness_judge(struct sameness_judge *judge, uint32_t node, const struct volume_inode *inode,

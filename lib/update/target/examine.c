@@ -8,10 +8,9 @@
 #include <sys/stat.h>
 
 #include "image/replayed.h"
+#include "transaction/replay.h"
 
 #define ACTION "cannot update"
-#define VERITY_MAGIC "verity\0\0" /* veritysetup's superblock begins with it */
-#define VERITY_MAGIC_BYTES 8
 
 /* Features that change neither what is read nor what has to be written. */
 #define KNOWN_INCOMPAT                                                                                                 \
@@ -90,20 +89,30 @@ static errcode_t check_damage(const struct update_options *options, const struct
 	return 0;
 }
 
-static errcode_t check_verity(const struct update_options *options, const struct volume *volume,
-                              struct problem *problem)
+static errcode_t check_tree(const struct update_options *options, struct update_target *target, struct problem *problem)
 {
-	uint64_t end = volume->offset_bytes + (volume->geometry.end_block << volume->geometry.block_bits);
-	char bytes[VERITY_MAGIC_BYTES];
+	errcode_t error = appended_tree_find(&target->volume, &target->tree);
 
-	if (pread(volume->descriptor, bytes, sizeof(bytes), (off_t)end) == (ssize_t)sizeof(bytes) &&
-	    !memcmp(bytes, VERITY_MAGIC, sizeof(bytes)))
-		return refuse(
-			options, EPERM,
-			"a hash tree of dm-verity follows the filesystem, which an update would make stale: cut it "
-			"off, and make it anew afterwards",
-			problem);
-	return 0;
+	if (!target->tree.is_there)
+		return options->renews_tree ?
+		               refuse(options, EINVAL, "no hash tree of dm-verity follows the filesystem", problem) :
+		               0;
+	if (!options->renews_tree)
+		return refuse(options, EPERM,
+		              "a hash tree of dm-verity follows the filesystem, which an update would make stale: "
+		              "--dm-verity=append makes it anew",
+		              problem);
+	return error ? refuse(options, error, "its hash tree of dm-verity has a form that cannot be made anew",
+	                      problem) :
+	               0;
+}
+
+/* False, with lock_error: a mount or another program has the device. */
+static bool close_to_others(const struct update_options *options, struct update_target *target)
+{
+	target->exclusive_descriptor = open(options->image, O_RDONLY | O_CLOEXEC | O_EXCL);
+	target->lock_error = target->exclusive_descriptor < 0 ? errno : 0;
+	return !target->lock_error;
 }
 
 /*
@@ -120,7 +129,9 @@ static void lock(const struct update_options *options, struct update_target *tar
 	target->is_device = S_ISBLK(status.st_mode);
 	if (!target->is_device && !S_ISREG(status.st_mode))
 		return;
-	target->lock_descriptor = open(options->image, O_RDONLY | O_CLOEXEC | (target->is_device ? O_EXCL : 0));
+	if (target->is_device && !close_to_others(options, target))
+		return;
+	target->lock_descriptor = open(options->image, O_RDONLY | O_CLOEXEC);
 	if (target->lock_descriptor < 0 || fstat(target->lock_descriptor, &status))
 		target->lock_error = errno;
 	else if (flock(target->lock_descriptor, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
@@ -161,6 +172,47 @@ errcode_t target_check(const struct update_options *options, const struct update
 	return refuse(options, EBUSY, "another program has changed it meanwhile", problem);
 }
 
+/* e2fsck opens a device exclusively. The lock by flock(2), which it does not know, stays. */
+static errcode_t replay(const struct update_options *options, struct update_target *target)
+{
+	/* Options make e2fsck fail (transaction/replay.h): it would look at the beginning of the file. */
+	const char *io_options = options->offset_bytes ? "?offset" : "";
+
+	if (target->is_device)
+		close(target->exclusive_descriptor);
+	errcode_t error = replay_journal(options->image, io_options);
+
+	if (target->is_device && !close_to_others(options, target))
+		return EBUSY;
+	return error;
+}
+
+errcode_t target_replay(const struct update_options *options, struct update_target *target, struct problem *problem)
+{
+	struct stat status;
+
+	if (!target->volume.needs_recovery)
+		return 0;
+	errcode_t error = replay(options, target);
+
+	if (!error && !target->is_device && target->lock_descriptor >= 0) {
+		if (fstat(target->lock_descriptor, &status))
+			error = errno;
+		target->changed = status.st_ctim;
+	}
+	return error ? problem_set(problem, error, options->image, ACTION) : 0;
+}
+
+errcode_t target_check_mounts(const struct update_options *options, const struct update_target *target,
+                              const struct ext2_super_block *super, struct problem *problem)
+{
+	const struct ext2_super_block *before = &target->volume.superblock;
+
+	if (before->s_mtime == super->s_mtime && before->s_mnt_count == super->s_mnt_count)
+		return 0;
+	return refuse(options, EBUSY, "it has been mounted meanwhile", problem);
+}
+
 void target_unlock(const struct update_target *target)
 {
 	if (target->lock_descriptor >= 0)
@@ -169,7 +221,7 @@ void target_unlock(const struct update_target *target)
 
 errcode_t target_examine(const struct update_options *options, struct update_target *target, struct problem *problem)
 {
-	*target = (struct update_target){ .lock_descriptor = -1 };
+	*target = (struct update_target){ .lock_descriptor = -1, .exclusive_descriptor = -1 };
 	lock(options, target);
 	errcode_t error = volume_open_as_replayed(options->image, options->offset_bytes, &target->volume, problem);
 
@@ -189,7 +241,7 @@ errcode_t target_examine(const struct update_options *options, struct update_tar
 	if (!error)
 		error = check_damage(options, &target->volume, problem);
 	if (!error)
-		error = check_verity(options, &target->volume, problem);
+		error = check_tree(options, target, problem);
 	if (error)
 		target_close(target);
 	return error;
@@ -202,5 +254,7 @@ void target_close(struct update_target *target)
 	target->is_open = false;
 	if (target->lock_descriptor >= 0)
 		close(target->lock_descriptor);
-	target->lock_descriptor = -1;
+	if (target->exclusive_descriptor >= 0)
+		close(target->exclusive_descriptor);
+	target->lock_descriptor = target->exclusive_descriptor = -1;
 }

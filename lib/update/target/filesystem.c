@@ -41,42 +41,11 @@ static errcode_t open_handle(const struct update_options *options, const char *p
 	return 0;
 }
 
-/*
- * When files are deleted: e2fsck takes a time below the number of inodes for the next one in a list of orphans, and
- * SOURCE_DATE_EPOCH may be one.
- */
-static uint32_t deletion_time(ext2_filsys fs)
+uint32_t update_filesystem_deletion_time(ext2_filsys fs)
 {
 	uint32_t now = (uint32_t)fs->now;
 
 	return now > fs->super->s_inodes_count ? now : fs->super->s_inodes_count;
-}
-
-/* As a mount does, before anything else. */
-static errcode_t release_orphans(const struct update_options *options, ext2_filsys fs, struct problem *problem)
-{
-	const struct ext2mb_orphan_options orphan_options = { .struct_bytes = sizeof(orphan_options) };
-	struct ext2mb_orphans *orphans = NULL;
-	char why[256] = "";
-
-	if (!fs->super->s_last_orphan && !ext2fs_has_feature_orphan_present(fs->super))
-		return 0;
-	errcode_t error = ext2mb_orphan_open(fs, &orphan_options, why, sizeof(why), &orphans);
-	const time_t now = fs->now;
-
-	fs->now = (time_t)deletion_time(fs);
-	if (!error)
-		error = ext2mb_orphan_release(orphans, NULL, why, sizeof(why));
-	fs->now = now;
-	if (!error)
-		error = ext2mb_orphan_sync(orphans);
-	if (!error)
-		error = ext2mb_transaction_commit(fs);
-	ext2mb_orphan_close(orphans);
-	if (error)
-		return problem_set_reason(problem, error, options->image, "cannot release files that were deleted",
-		                          "%s", *why ? why : error_message(error));
-	return 0;
 }
 
 /* They take place after the commit's checkpoint. What cannot be discarded stays as it is. */
@@ -98,7 +67,11 @@ static errcode_t open_allocator(struct update_filesystem *filesystem)
 	};
 	errcode_t error = ext2mb_open(filesystem->fs, &options, &filesystem->mb);
 
-	return error ? error : ext2mb_worker_open(filesystem->mb, &filesystem->worker);
+	if (!error)
+		error = ext2mb_worker_open(filesystem->mb, &filesystem->worker);
+	return error ? error :
+	               free_extents_open(&filesystem->free, filesystem->mb, filesystem->worker,
+	                                 &filesystem->volume.geometry);
 }
 
 static void touch_group(struct update_filesystem *filesystem, uint32_t group)
@@ -140,6 +113,18 @@ static errcode_t free_blocks(struct block_access *access, uint64_t block, uint64
 	return filesystem->free_blocks(access, block, count);
 }
 
+/* A block of a quota file, which may be anywhere. */
+static errcode_t alloc_cluster(struct block_access *access, uint64_t goal, uint64_t *block)
+{
+	struct update_filesystem *filesystem = filesystem_of(access);
+	struct ext2mb_extent extent;
+	errcode_t error =
+		update_filesystem_take(filesystem, 0, goal, UINT64_C(1) << access->format->cluster_bits, &extent);
+
+	*block = error ? 0 : extent.start;
+	return error;
+}
+
 static errcode_t open_access(struct update_filesystem *filesystem)
 {
 	transaction_sink_init(&filesystem->sink, filesystem->fs);
@@ -151,12 +136,13 @@ static errcode_t open_access(struct update_filesystem *filesystem)
 	filesystem->has_access = true;
 	filesystem->free_blocks = filesystem->access.access.free;
 	filesystem->access.access.free = free_blocks;
+	filesystem->access.access.alloc = alloc_cluster;
 	sink_access_quota_inodes(&filesystem->volume, filesystem->quota_inodes);
 	filesystem->release = (struct inode_release){
 		.access = &filesystem->access.access,
 		.worker = filesystem->worker,
 		.changes = filesystem->volume.format.quota ? &filesystem->quota : NULL,
-		.now = deletion_time(filesystem->fs),
+		.now = update_filesystem_deletion_time(filesystem->fs),
 	};
 	filesystem->touched = calloc(bits_words(filesystem->volume.geometry.groups), sizeof(*filesystem->touched));
 	return filesystem->touched ? 0 : ENOMEM;
@@ -168,8 +154,6 @@ errcode_t update_filesystem_open(const struct update_options *options, const cha
 	*filesystem = (struct update_filesystem){ .most_logged_blocks = options->most_logged_blocks };
 	errcode_t error = open_handle(options, path, filesystem);
 
-	if (!error)
-		error = release_orphans(options, filesystem->fs, problem);
 	if (!error)
 		error = volume_open(path, options->offset_bytes, &filesystem->volume, problem);
 	filesystem->is_open = !error;
@@ -191,14 +175,14 @@ static struct ext2mb_transaction_info info_of(const struct update_filesystem *fi
 
 /*
  * Descriptors and the log's own blocks come with bitmaps: one of 64 bytes for each group, so a few blocks. The
- * superblock is one.
+ * superblock is one, and orphans take one or two.
  */
 uint64_t update_filesystem_log_blocks(const struct update_filesystem *filesystem)
 {
 	uint64_t bitmaps = 3 * (uint64_t)filesystem->touched_groups;
 	uint64_t quota = quota_changes_most_blocks(&filesystem->quota);
 
-	return info_of(filesystem).log_blocks + bitmaps + quota + 4;
+	return info_of(filesystem).log_blocks + bitmaps + quota + 6;
 }
 
 uint64_t update_filesystem_log_room(const struct update_filesystem *filesystem)
@@ -212,18 +196,50 @@ uint64_t update_filesystem_log_room(const struct update_filesystem *filesystem)
 	               room;
 }
 
-errcode_t update_filesystem_take(struct update_filesystem *filesystem, uint64_t goal, uint64_t count,
-                                 struct ext2mb_extent *extent)
+static errcode_t take_at(struct update_filesystem *filesystem, uint64_t goal, uint64_t count,
+                         struct ext2mb_extent *extent)
 {
 	const struct ext2mb_request request = {
 		.struct_bytes = sizeof(request),
 		.goal = goal,
 		.count = count,
+		.flags = EXT2MB_ALLOC_GOAL_ONLY | EXT2MB_ALLOC_WHOLE,
 	};
-	errcode_t error = ext2mb_alloc(filesystem->worker, &request, extent);
+	const struct geometry *geometry = &filesystem->volume.geometry;
 
+	if (!goal || goal >= geometry->end_block ||
+	    geometry_to_clusters(geometry, count) > geometry->clusters_per_group)
+		return EXT2MB_ET_NO_SPACE;
+	return ext2mb_alloc(filesystem->worker, &request, extent);
+}
+
+errcode_t update_filesystem_take(struct update_filesystem *filesystem, uint64_t goal, uint64_t near, uint64_t count,
+                                 struct ext2mb_extent *extent)
+{
+	errcode_t error = take_at(filesystem, goal, count, extent);
+
+	if (error == EXT2MB_ET_NO_SPACE)
+		error = free_extents_take(&filesystem->free, near, count, extent);
 	if (!error)
 		update_filesystem_touch_blocks(filesystem, extent->start, extent->count);
+	return error;
+}
+
+errcode_t update_filesystem_take_clusters(struct update_filesystem *filesystem, uint64_t goal, uint64_t near,
+                                          uint64_t *blocks, uint32_t count)
+{
+	uint64_t cluster = UINT64_C(1) << filesystem->volume.format.cluster_bits;
+	errcode_t error = 0;
+
+	for (uint32_t i = 0; !error && i < count; i++) {
+		struct ext2mb_extent extent;
+
+		error = update_filesystem_take(filesystem, goal, near, cluster, &extent);
+		if (error)
+			return error;
+		blocks[i] = extent.start;
+		goal = extent.start + cluster;
+	}
 	return error;
 }
 
@@ -240,11 +256,28 @@ void update_filesystem_note(struct update_filesystem *filesystem, bool has_xattr
 		ext2fs_set_feature_large_file(super);
 }
 
+/* Those that have left the superblock's list get their time of deletion here. */
+static errcode_t write_orphans(const struct update_filesystem *filesystem)
+{
+	ext2_filsys fs = filesystem->fs;
+	const time_t now = fs->now;
+
+	if (!filesystem->orphans)
+		return 0;
+	fs->now = (time_t)update_filesystem_deletion_time(fs);
+	errcode_t error = ext2mb_orphan_sync(filesystem->orphans);
+
+	fs->now = now;
+	return error;
+}
+
 errcode_t update_filesystem_commit(struct update_filesystem *filesystem)
 {
 	errcode_t error =
 		quota_changes_apply(&filesystem->quota, &filesystem->access.access, filesystem->quota_inodes, NULL);
 
+	if (!error)
+		error = write_orphans(filesystem);
 	if (!error)
 		error = ext2mb_transaction_commit(filesystem->fs);
 	if (error)
@@ -252,6 +285,7 @@ errcode_t update_filesystem_commit(struct update_filesystem *filesystem)
 	for (size_t word = 0; word < bits_words(filesystem->volume.geometry.groups); word++)
 		filesystem->touched[word] = 0;
 	filesystem->touched_groups = 0;
+	free_extents_forget(&filesystem->free);
 	return 0;
 }
 
@@ -259,6 +293,9 @@ errcode_t update_filesystem_close(struct update_filesystem *filesystem, errcode_
 {
 	errcode_t close_error = 0;
 
+	free_extents_close(&filesystem->free);
+	ext2mb_orphan_close(filesystem->orphans);
+	free(filesystem->pending);
 	if (filesystem->worker)
 		ext2mb_worker_close(TAKE(filesystem->worker));
 	if (filesystem->mb)

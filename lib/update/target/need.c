@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 
 #include "image/inode.h"
-#include "populate/plan/block_runs.h"
 #include "update/build/xattr_list.h"
+#include "update/target/holding.h"
 
 /* The root of a map holds this many extents. Each block of a map is at least half full. */
 #define ROOT_EXTENTS 4u
@@ -23,13 +23,14 @@ static uint64_t clusters(const struct ondisk_format *format, uint64_t blocks)
  * Counts one extent for each run of contents. The map of an indirect file has a block for as many of the file's blocks
  * as numbers fit into one.
  */
-static uint64_t contents_blocks(const struct ondisk_format *format, const struct tree_node *node)
+static uint64_t contents_blocks(const struct update_plan *plan, const struct ondisk_format *format,
+                                const struct tree_node *node)
 {
 	uint64_t in_clusters = 0, runs = 0, map = 0;
 	struct block_runs state;
 	uint32_t logical, blocks;
 
-	block_runs_start(&state, format, node);
+	protected_nodes_runs(&plan->protected, format, node, &state);
 	while (block_runs_next(&state, &logical, &blocks)) {
 		in_clusters += clusters(format, blocks);
 		runs += 1 + blocks / FILE_EXTENT_MAX_BLOCKS;
@@ -86,12 +87,13 @@ static errcode_t count_xattrs(const struct update_plan *plan, const struct ondis
 	return error;
 }
 
-static uint64_t node_blocks(const struct ondisk_format *format, const struct tree_node *node)
+static uint64_t node_blocks(const struct update_plan *plan, const struct ondisk_format *format,
+                            const struct tree_node *node)
 {
 	uint64_t cluster = UINT64_C(1) << format->cluster_bits, blocks = 0;
 
 	if (S_ISREG(node->mode))
-		blocks = contents_blocks(format, node);
+		blocks = contents_blocks(plan, format, node);
 	else if (S_ISDIR(node->mode) || (S_ISLNK(node->mode) && node->size_bytes > INODE_FAST_SYMLINK_BYTES))
 		blocks = cluster;
 	return blocks;
@@ -106,7 +108,7 @@ static errcode_t count_taken(const struct update_plan *plan, const struct ondisk
 
 	*cost = (struct cost){ .inodes = action->verb == UPDATE_CREATE };
 	if (makes)
-		cost->blocks = node_blocks(format, node);
+		cost->blocks = node_blocks(plan, format, node);
 	return makes || action->changes_xattrs ? count_xattrs(plan, format, node, !makes, cost) : 0;
 }
 
@@ -139,17 +141,19 @@ static uint64_t name_bytes(const struct tree_node *node)
 	return node->name_bytes + 16u;
 }
 
-errcode_t update_need_count(struct update_plan *plan, const struct volume *volume, struct update_need *need)
+errcode_t update_need_count(const struct update_options *options, struct update_plan *plan, const struct volume *volume,
+                            struct update_need *need)
 {
 	const struct ondisk_format *format = &volume->format;
 	SCOPE_FREE uint8_t *raw = malloc(format->inode_bytes);
 	uint64_t entry_bytes = 0;
-	errcode_t error = raw ? 0 : ENOMEM;
+	struct holding holding;
+	errcode_t error = raw ? holding_begin(options, volume, &holding) : ENOMEM;
 
 	*need = (struct update_need){ 0 };
 	for (size_t i = 0; !error && i < plan->count; i++) {
 		struct update_action *action = &plan->actions[i];
-		uint64_t before = need->blocks.taken + need->blocks.freed;
+		const struct update_balance before = need->blocks;
 		const struct tree_node *node = &plan->tree->nodes[action->node];
 		struct cost cost;
 
@@ -162,8 +166,10 @@ errcode_t update_need_count(struct update_plan *plan, const struct volume *volum
 			entry_bytes += name_bytes(node);
 		if (action->ino && action->verb != UPDATE_METADATA)
 			error = count_freed(volume, action->ino, action->verb == UPDATE_REPLACE, raw, need);
-		uint64_t moved = need->blocks.taken + need->blocks.freed - before;
+		uint64_t freed = need->blocks.freed - before.freed;
+		uint64_t moved = need->blocks.taken - before.taken + freed;
 
+		holding_add(&holding, cost.blocks, action->verb == UPDATE_REPLACE ? freed : 0);
 		action->moved_blocks = moved < UINT32_MAX ? (uint32_t)moved : UINT32_MAX;
 	}
 	/* Leaves that are split are half full, and each directory may have to begin an index. */
@@ -171,12 +177,14 @@ errcode_t update_need_count(struct update_plan *plan, const struct volume *volum
 
 	need->blocks.taken += leaves;
 	need->blocks.peak += leaves;
+	need->held_inodes = error ? 0 : holding_most(&holding, &need->held_blocks);
 	return error;
 }
 
-static uint64_t lack_of(const struct update_balance *balance, uint64_t free_count, uint64_t kept, bool at_once)
+static uint64_t lack_of(const struct update_balance *balance, uint64_t held, uint64_t free_count, uint64_t kept,
+                        bool at_once)
 {
-	uint64_t peak = at_once ? balance->taken : balance->peak;
+	uint64_t peak = at_once ? balance->taken : balance->peak + held;
 	uint64_t end = balance->taken + kept > balance->freed ? balance->taken + kept - balance->freed : 0;
 	uint64_t wanted = peak > end ? peak : end;
 
@@ -187,7 +195,7 @@ struct update_lack update_need_lack(const struct update_need *need, uint64_t fre
                                     uint64_t kept_blocks, bool at_once)
 {
 	return (struct update_lack){
-		.blocks = lack_of(&need->blocks, free_blocks, kept_blocks, at_once),
-		.inodes = lack_of(&need->inodes, free_inodes, 0, at_once),
+		.blocks = lack_of(&need->blocks, need->held_blocks, free_blocks, kept_blocks, at_once),
+		.inodes = lack_of(&need->inodes, need->held_inodes, free_inodes, 0, at_once),
 	};
 }

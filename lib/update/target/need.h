@@ -4,6 +4,7 @@
 
 #include "image/volume.h"
 #include "update/build/actions.h"
+#include "update/build/options.h"
 
 /* A balance of blocks, or of inodes. Freed ones can be taken again after a commit. */
 struct update_balance {
@@ -13,10 +14,12 @@ struct update_balance {
 
 struct update_need {
 	struct update_balance blocks, inodes;
+	uint64_t held_blocks, held_inodes; /* the most that holders have at a time beside that (holding.h) */
 };
 
 /* Reads the inodes that are removed or replaced, and notes each action's blocks in it. Errors of reading. */
-MUST_CHECK errcode_t update_need_count(struct update_plan *plan, const struct volume *volume, struct update_need *need);
+MUST_CHECK errcode_t update_need_count(const struct update_options *options, struct update_plan *plan,
+                                       const struct volume *volume, struct update_need *need);
 
 /*
  * The number of blocks and inodes that the filesystem lacks for the update, if free_blocks are to stay free afterwards;

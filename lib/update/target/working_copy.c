@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "image/volume.h"
 #include "populate/format/child.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
@@ -116,6 +117,28 @@ errcode_t working_copy_make(const struct update_options *options, struct working
 	return 0;
 }
 
+/*
+ * resize2fs (1.47.0) adds blocks to a group's count of free clusters where the filesystem has clusters. e2fsck -p
+ * corrects that, and fails if it finds damage by whose repair a file could be lost: the update has not looked at all of
+ * them.
+ */
+static errcode_t correct_counts(const struct child *resizer, const struct working_copy *copy, struct problem *problem)
+{
+	const char *const arguments[] = { "e2fsck", "-fp", copy->path, NULL };
+	struct child child = *resizer;
+	struct volume volume;
+	errcode_t error = volume_open(copy->path, 0, &volume, problem);
+
+	if (error)
+		return error;
+	const bool has_clusters = volume.geometry.cluster_bits;
+
+	volume_close(&volume);
+	child.arguments = arguments;
+	child.most_status = 1; /* it has corrected something */
+	return has_clusters ? child_run(&child, "e2fsck failed", problem) : 0;
+}
+
 errcode_t working_copy_grow(const struct update_options *options, const struct working_copy *copy, uint64_t blocks,
                             int64_t now, struct problem *problem)
 {
@@ -133,7 +156,9 @@ errcode_t working_copy_grow(const struct update_options *options, const struct w
 		return problem_set_reason(problem, EINVAL, options->image, "cannot grow",
 		                          "what follows the filesystem in the file would be in its way");
 	snprintf(size, sizeof(size), "%" PRIu64, blocks);
-	return child_run(&child, "resize2fs failed", problem);
+	errcode_t error = child_run(&child, "resize2fs failed", problem);
+
+	return error ? error : correct_counts(&child, copy, problem);
 }
 
 errcode_t working_copy_finish(struct working_copy *copy, struct problem *problem)

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "source/disk/sparse_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/io/whole_io.h"
+#include "support/zeros.h"
+
+/* A hole is at least this long: the block size of most filesystems. */
+#define HOLE_BYTES 4096
+
+static const char *directory(void)
+{
+	const char *chosen = getenv("TMPDIR");
+
+	return chosen && *chosen ? chosen : "/var/tmp";
+}
+
+errcode_t sparse_file_create(int *ret, struct problem *problem)
+{
+	const char *place = directory();
+
+	*ret = open(place, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (*ret >= 0)
+		return 0;
+	/* Some filesystems (NFS, old overlayfs) lack O_TMPFILE: there the name is removed as soon as the file exists.
+	 */
+	SCOPE_FREE char *name = NULL;
+
+	if (asprintf(&name, "%s/ext2mb-XXXXXX", place) < 0) {
+		name = NULL;
+		return problem_set(problem, ENOMEM, place, "cannot make a temporary file");
+	}
+	*ret = mkostemp(name, O_CLOEXEC);
+	if (*ret < 0)
+		return problem_set(problem, errno, place, "cannot make a temporary file");
+	unlink(name);
+	return 0;
+}
+
+static errcode_t failure(errcode_t error, const char *path, struct problem *problem)
+{
+	return problem_set_reason(problem, error, path, "cannot unpack", "%s in %s; TMPDIR names another directory",
+	                          strerror((int)error), directory());
+}
+
+errcode_t sparse_file_write(int descriptor, const void *bytes, size_t count, uint64_t at, const char *path,
+                            struct problem *problem)
+{
+	const uint8_t *next = bytes, *end = next + count;
+
+	while (next < end) {
+		const uint8_t *from = next;
+
+		/* A run of blocks with something in them, and the hole after it. */
+		while (next < end) {
+			size_t part = (size_t)(end - next) < HOLE_BYTES ? (size_t)(end - next) : HOLE_BYTES;
+
+			if (bytes_are_zero(next, part))
+				break;
+			next += part;
+		}
+		errcode_t error = next == from ? 0 :
+		                                 whole_write(descriptor, from, (size_t)(next - from),
+		                                             at + (uint64_t)(from - (const uint8_t *)bytes));
+
+		if (error)
+			return failure(error, path, problem);
+		if (next < end)
+			next += (size_t)(end - next) < HOLE_BYTES ? (size_t)(end - next) : HOLE_BYTES;
+	}
+	return 0;
+}
+
+errcode_t sparse_file_end(int descriptor, uint64_t size_bytes, const char *path, struct problem *problem)
+{
+	if (size_bytes > INT64_MAX)
+		return failure(EFBIG, path, problem);
+	return ftruncate(descriptor, (off_t)size_bytes) ? failure(errno, path, problem) : 0;
+}

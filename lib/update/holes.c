@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "update/holes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "allocator/core/bits.h"
+#include "populate/data/zero_detection.h"
+
+/* A bit for each node whose contents are written. */
+static uint64_t *written_nodes(const struct update_plan *plan)
+{
+	uint64_t *nodes = calloc(bits_words(plan->tree->node_count), sizeof(*nodes));
+
+	for (size_t i = 0; nodes && i < plan->count; i++)
+		if (plan->actions[i].verb == UPDATE_CREATE || plan->actions[i].verb == UPDATE_REPLACE)
+			bits_set(nodes, plan->actions[i].node);
+	return nodes;
+}
+
+errcode_t holes_find(const struct update_options *options, struct update_plan *plan, const struct volume *volume,
+                     struct pool *pool, struct problem *problem)
+{
+	const struct populate_options populate = { .image = options->image, .progress = options->progress };
+	const struct workplace work = { .options = &populate, .problem = problem, .pool = pool, .readers = pool };
+	struct scanned scanned = { .tree = plan->tree, .least_hole_bytes = ZERO_DETECTION_LEAST_HOLE_BYTES };
+	const struct plan form = { .options = &populate, .source = &scanned, .format = volume->format };
+
+	if (options->zeros_of_source)
+		return 0;
+	SCOPE_FREE uint64_t *nodes = written_nodes(plan);
+
+	return nodes ? zero_detection_search_long(&form, &scanned, &work, nodes) : ENOMEM;
+}
