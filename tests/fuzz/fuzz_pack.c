@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "source/pack/pack.h"
 #include "source/pack/pack_options.h"
@@ -32,7 +33,10 @@ static struct fuzz_path write_pack(const uint8_t *bytes, size_t count)
 	header.checksum = htole32(crc32c(~0u, &header, offsetof(struct pack_header, checksum)));
 	memcpy(file, &header, sizeof(header));
 	memcpy(file + PACK_BLOCK_BYTES + contents_bytes, bytes + 1, count - 1);
-	return fuzz_file(NAME ".pack", file, file_bytes);
+	struct fuzz_path path = fuzz_file(NAME ".pack", file, file_bytes);
+
+	FUZZ_CHECK(utimensat(AT_FDCWD, path.text, (const struct timespec[2]){ { 0 } }, 0) == 0);
+	return path;
 }
 
 static void use_tree(struct tree *tree, struct links_below *below)

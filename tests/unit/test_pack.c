@@ -156,6 +156,9 @@ static void seal(int descriptor, const uint8_t *index, uint64_t bytes)
 	header.index_checksum = htole32(crc32c(~0u, index, bytes));
 	header.checksum = htole32(crc32c(~0u, &header, offsetof(struct pack_header, checksum)));
 	ck_assert_int_eq(whole_write(descriptor, &header, sizeof(header), 0), 0);
+	const struct timespec mtime = { .tv_sec = (time_t)le64toh(header.mtime_seconds) };
+
+	ck_assert_int_eq(futimens(descriptor, (const struct timespec[]){ mtime, mtime }), 0);
 }
 
 /* Whatever the index says, the tree is one, or the pack is refused; with asan, nothing outside of it is read. */

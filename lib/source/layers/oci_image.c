@@ -463,44 +463,40 @@ static errcode_t read_layers(struct oci_image *image, struct problem *problem)
 	return 0;
 }
 
-/* Notes what the configuration says of each layer: the digest of what it unpacks to. */
-static errcode_t note_diff_ids(struct oci_image *image, const char *path, struct problem *problem)
+/*
+ * Notes what the configuration says of each layer: the digest of what it unpacks to. What is no image of a container,
+ * but an artifact, has layers and an empty configuration.
+ */
+static void note_diff_ids(const struct oci_image *image)
 {
 	const json_object *list =
 		json_object_object_get(json_object_object_get(image->configuration, "rootfs"), "diff_ids");
-	size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
 
-	/* What is no image of a container, but an artifact, has layers and an empty configuration. */
-	if (!list)
-		return 0;
-	if (count != image->layer_count)
-		return problem_set_reason(problem, EINVAL, path, "cannot use",
-		                          "it has %zu diff_ids, and the manifest has %" PRIu32 " layers", count,
-		                          image->layer_count);
-	for (uint32_t i = 0; i < count; i++) {
+	if (!json_object_is_type(list, json_type_array) || json_object_array_length(list) != image->layer_count)
+		return;
+	for (uint32_t i = 0; i < image->layer_count; i++) {
 		const char *text = json_object_get_string(json_object_array_get_idx(list, i));
 
-		if (!text || strncmp(text, DIGEST_PREFIX, strlen(DIGEST_PREFIX)) ||
-		    !source_digest_is_valid(text + strlen(DIGEST_PREFIX)))
-			return problem_set_reason(problem, EINVAL, path, "cannot use",
-			                          "a diff_id is not \"sha256:\" and 64 hexadecimal digits");
-		image->layers[i].diff_id = text + strlen(DIGEST_PREFIX);
+		if (text && !strncmp(text, DIGEST_PREFIX, strlen(DIGEST_PREFIX)) &&
+		    source_digest_is_valid(text + strlen(DIGEST_PREFIX)))
+			image->layers[i].diff_id = text + strlen(DIGEST_PREFIX);
 	}
-	return 0;
 }
 
-static errcode_t read_configuration(struct oci_image *image, struct problem *problem)
+/* Without a cache the configuration is not read, so an image is not refused for it. */
+static void read_configuration(struct oci_image *image)
 {
+	struct problem problem = { 0 };
 	struct oci_blob blob;
 	errcode_t error = describe(image->directory, image->manifest_path,
-	                           json_object_object_get(image->manifest, "config"), &blob, problem);
+	                           json_object_object_get(image->manifest, "config"), &blob, &problem);
 
 	if (!error && IS_AMONG(blob.media_type, configuration_types))
-		error = read_document(blob.path, &blob, &image->configuration, problem);
+		error = read_document(blob.path, &blob, &image->configuration, &problem);
 	if (!error)
-		error = note_diff_ids(image, blob.path, problem);
+		note_diff_ids(image);
+	problem_clear(&problem);
 	free(blob.path);
-	return error;
 }
 
 static errcode_t check_version(const char *directory, struct problem *problem)
@@ -563,7 +559,7 @@ static errcode_t read_image(struct oci_image *image, const char *name, const str
 	if (!error)
 		error = read_layers(image, problem);
 	if (!error && options->layers)
-		error = read_configuration(image, problem);
+		read_configuration(image);
 	if (error || (options->layers && image->layer_count <= SOURCE_MOST_OPEN_LAYERS))
 		return error;
 	return pool_run(pool, image->layer_count, check_layer, image, problem);

@@ -7,7 +7,8 @@
 #include "source/pack/layer_cache.h"
 #include "source/pack/pack_format.h"
 
-#define PACK_SUFFIX ".pack"
+/* The version (PACK_VERSION) is in the name, so that programs of several versions can share a folder. */
+#define PACK_SUFFIX ".v1.pack"
 #define MAKING_SUFFIX ".making"
 #define BLOB_PREFIX "blob."
 

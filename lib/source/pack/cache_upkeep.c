@@ -65,8 +65,8 @@ static void examine(const struct layer_cache *cache, const char *file, int descr
 	(void)!fstat(descriptor, &status);
 	snprintf(entry->name, sizeof(entry->name), "%.*s", (int)(strlen(file) - strlen(PACK_SUFFIX)), file);
 	entry->disk_bytes = (uint64_t)status.st_blocks * 512;
-	entry->used_seconds = status.st_mtim.tv_sec;
-	entry->used_nanoseconds = (uint32_t)status.st_mtim.tv_nsec;
+	entry->used_seconds = status.st_atim.tv_sec;
+	entry->used_nanoseconds = (uint32_t)status.st_atim.tv_nsec;
 	entry->is_used = is_used(descriptor);
 	entry->is_damaged = pack_summarize(descriptor, entry->name, path, &summary, &problem);
 	entry->names = summary.names;

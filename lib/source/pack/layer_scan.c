@@ -12,6 +12,7 @@
 #include "source/pack/cache_files.h"
 #include "source/pack/pack.h"
 #include "source/pack/pack_options.h"
+#include "tree/contents.h"
 #include "support/scope_lock.h"
 #include "support/vector.h"
 
@@ -60,7 +61,6 @@ bool layer_cache_takes(const struct source *source)
 	if (source->kind != &archive_source || source->archive == &archive_kind_manifest ||
 	    source->archive->is_limited || !strcmp(source->path, "-"))
 		return false;
-	/* A layer whose pack is there need not be there itself. */
 	return *source->digest || (stat(source->path, &status) == 0 && S_ISREG(status.st_mode));
 }
 
@@ -87,8 +87,9 @@ static errcode_t read_pack(struct layer_scan *scan, int descriptor, const char *
 
 	if (fstat(descriptor, &status) == 0)
 		scan->pack_bytes = (uint64_t)status.st_blocks * 512;
-	/* What was not used for longest is dropped first. */
-	(void)!futimens(descriptor, (const struct timespec[]){ { .tv_nsec = UTIME_OMIT }, { .tv_nsec = UTIME_NOW } });
+	/* What was not used for longest is dropped first. Its mtime stays: another one would show that it was written.
+	 */
+	(void)!futimens(descriptor, (const struct timespec[]){ { .tv_nsec = UTIME_NOW }, { .tv_nsec = UTIME_OMIT } });
 	if (!error && scan->cache->checks_all)
 		error = pack_check_contents(descriptor, name, path, scan->pool, problem);
 	scan->tree = error ? NULL : calloc(1, sizeof(*scan->tree));
@@ -132,7 +133,9 @@ static errcode_t try_pack(struct layer_scan *scan, const char *name)
 	SCOPE_CLOSE int kept = descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
 	SCOPE_FREE char *path = pack_path(scan, name);
 
-	if (descriptor < 0 && (errno == ENOENT || errno == EWOULDBLOCK))
+	if (descriptor < 0 && errno == EWOULDBLOCK)
+		return cache_wait();
+	if (descriptor < 0 && errno == ENOENT)
 		return 0;
 	if (descriptor < 0) {
 		if (errno == EPERM)
@@ -148,23 +151,29 @@ static errcode_t try_pack(struct layer_scan *scan, const char *name)
 	if (!error)
 		return 0;
 	drop_tree(scan);
-	if (error == EBADMSG && kept >= 0)
+	/* What cannot be read from the disk is as bad as what is wrong there. */
+	if ((error == EBADMSG || error == EIO) && kept >= 0)
 		return drop_damaged(scan, kept, name, &problem);
 	problem_set(&problem, error, path, "cannot read");
 	problem_move(scan->problem, &problem);
 	return error;
 }
 
-/* An image whose configuration says something else is damaged, whether the cache has its layer or not. */
-static errcode_t check_diff_id(const struct layer_scan *scan, const char *diff_id)
+/*
+ * An image whose configuration says something else is damaged. Without the cache nobody would know, so it is read
+ * without.
+ */
+static errcode_t check_diff_id(struct layer_scan *scan, const char *diff_id)
 {
 	const struct source *source = scan->source;
+	struct problem problem = { 0 };
 
 	if (!*source->diff_id || !strcmp(source->diff_id, diff_id))
 		return 0;
-	return problem_set_reason(scan->problem, EINVAL, source->path, "cannot use",
-	                          "the sha256 of what it unpacks to is %s, and the image's configuration says %s",
-	                          diff_id, source->diff_id);
+	problem_set_reason(&problem, EINVAL, source->path, "cannot be kept",
+	                   "the sha256 of what it unpacks to is %s, and the image's configuration says %s", diff_id,
+	                   source->diff_id);
+	return go_without(scan, &problem);
 }
 
 /* The name that the source's pack has, if that is known without reading the source; else "". */
@@ -203,13 +212,8 @@ static errcode_t read_whole(struct layer_scan *scan, struct source_counts *count
 	scan->is_direct = error || facts->asked_host;
 	if (scan->is_direct)
 		drop_tree(scan);
-	/* Without the cache, too, it would take that long, or unpack to that much. */
-	if (error == EINTR || error == EDQUOT) {
-		problem_move(scan->problem, &problem);
-		return error;
-	}
 	problem_clear(&problem);
-	return 0;
+	return error == EINTR ? error : 0;
 }
 
 /* The file that is locked and written gets the pack's name, and is read; the descriptor is taken. */
@@ -243,6 +247,20 @@ static errcode_t publish(struct layer_scan *scan, int descriptor, const char *na
 	return go_without(scan, &problem);
 }
 
+/*
+ * The pack's name says what its source is, so the file that was read to find that out must be the one whose contents
+ * have been copied: its ctime, too, is as it was.
+ */
+static errcode_t check_source(const struct layer_scan *scan, struct problem *problem)
+{
+	const struct source *source = scan->source;
+	struct stat status;
+
+	if (stat(source->path, &status))
+		return problem_set(problem, errno, source->path, "cannot examine");
+	return file_version_is(&source->version, &status) ? 0 : contents_changed(source->path, problem);
+}
+
 /* Writes the tree as a pack; the descriptor is taken. */
 static errcode_t write_pack(struct layer_scan *scan, int descriptor, const char *name,
                             const struct source_counts *counts, const struct archive_facts *facts)
@@ -253,6 +271,8 @@ static errcode_t write_pack(struct layer_scan *scan, int descriptor, const char 
 	errcode_t error = pack_write(descriptor, name, path, &layer, scan->pool, &problem);
 
 	drop_tree(scan);
+	if (!error)
+		error = check_source(scan, &problem);
 	if (!error)
 		return publish(scan, descriptor, name);
 	(void)!cache_file_remove(scan->cache, scan->making, descriptor);
@@ -280,7 +300,7 @@ static errcode_t learn_name(struct layer_scan *scan, struct archive_facts *facts
 		return 0;
 	errcode_t error = check_diff_id(scan, digest);
 
-	if (error)
+	if (error || scan->is_direct)
 		return error;
 	error = cache_blob_note(scan->cache, source->digest, source->bytes, digest);
 	if (error) {
@@ -359,7 +379,7 @@ static errcode_t get_pack(struct layer_scan *scan)
 		find_name(scan, name, diff_id);
 		if (*diff_id)
 			error = check_diff_id(scan, diff_id);
-		if (!error && *name)
+		if (!error && *name && !scan->is_direct)
 			error = try_pack(scan, name);
 		if (!error && !scan->tree && !scan->is_direct)
 			error = make_or_wait(scan);
@@ -367,14 +387,27 @@ static errcode_t get_pack(struct layer_scan *scan)
 	return error;
 }
 
-/* Would the source itself be refused? Then it says why. */
+static bool exceeds(uint64_t counted, uint64_t more, uint64_t most)
+{
+	return most && (counted > most || more > most - counted);
+}
+
+/*
+ * Would the source itself be refused? Then it says why. With fewer times and xattrs it may also be within a limit that
+ * all of it exceeds.
+ */
 static bool is_refused(const struct layer_scan *scan)
 {
+	const struct pack_counts *own = &scan->counts;
 	const struct source_counts *counts = scan->options->counts;
-	uint64_t most = counts ? counts->limits.path_bytes : 0;
 
-	return (most && scan->counts.path_bytes > most) || (scan->below.count && !scan->options->below) ||
-	       (scan->counts.marks & PACK_LEFT_OUT_WHITEOUTS && !scan->options->has_oci_whiteouts);
+	if ((own->marks & PACK_HAD_LINKS_BELOW && !scan->options->below) ||
+	    (own->marks & PACK_LEFT_OUT_WHITEOUTS && !scan->options->has_oci_whiteouts))
+		return true;
+	return counts && (exceeds(0, own->path_bytes, counts->limits.path_bytes) ||
+	                  exceeds(counts->names, own->names, counts->limits.names) ||
+	                  exceeds(counts->metadata_bytes, own->metadata_bytes, counts->limits.metadata_bytes) ||
+	                  exceeds(counts->unpacked_bytes, own->unpacked_bytes, counts->limits.unpacked_bytes));
 }
 
 /* What was read of the pack becomes what its source gives with the options. */
@@ -420,9 +453,13 @@ static errcode_t look_at_source(struct layer_scan *scan)
 	struct stat status;
 
 	scan->is_layer = scan->source->archive == &archive_kind_layer;
-	if (scan->is_layer)
-		return 0;
 	scan->is_direct = stat(scan->source->path, &status) || scan_output_of(scan->options, &status) != SCAN_OUTPUTS;
+	/* A layer's file is not read, but it must be there: without the cache it is needed, too. */
+	if (scan->is_layer) {
+		scan->is_direct =
+			scan->is_direct || !S_ISREG(status.st_mode) || (uint64_t)status.st_size != scan->source->bytes;
+		return 0;
+	}
 	return scan->is_direct ? 0 : source_digest_check(scan->source, scan->problem);
 }
 

@@ -22,8 +22,8 @@
 #define PACK_MAGIC "e2mbpack"
 
 /*
- * Raise it if the format changes, or if archives are read in another way than before: a pack of another version is made
- * anew.
+ * Raise it, and that in PACK_SUFFIX of source/pack/cache_files.h, if the format changes, or if archives are read in
+ * another way than before: a pack of another version is made anew.
  */
 #define PACK_VERSION 1u
 
@@ -40,11 +40,13 @@ struct pack_header {
 	uint64_t contents_bytes; /* a multiple of PACK_BLOCK_BYTES; the index follows */
 	uint64_t index_bytes;    /* up to the end of the file */
 	uint8_t name[PACK_NAME_BYTES];
-	uint32_t unused;
+	uint64_t mtime_seconds; /* of the file, when it was whole: with another one it has been written since */
+	uint32_t mtime_nanoseconds;
 	uint32_t checksum; /* of the members before this one */
 };
 
 #define PACK_KNOWS_ZEROS 1u        /* tree_origin.knows_zeros */
+#define PACK_HAD_LINKS_BELOW 8u    /* there were such links, though other files may have their names now */
 #define PACK_LEFT_OUT_WHITEOUTS 4u /* only with scan_options.has_oci_whiteouts the archive gives this */
 #define PACK_HAS_ORDER 2u          /* of names, in a layer that has hard links to files of layers below */
 

@@ -124,6 +124,7 @@ static errcode_t count(struct making *making)
 	counts->xattrs = (uint32_t)xattrs;
 	counts->xattr_sets = tree->xattr_set_count - 1;
 	counts->details = tree->detail_count ? (uint32_t)tree->detail_count - 1 : 0;
+	counts->marks |= layer->below && layer->below->count ? PACK_HAD_LINKS_BELOW : 0;
 	counts->marks |= layer->left_out_whiteouts ? PACK_LEFT_OUT_WHITEOUTS : 0;
 	counts->marks |= counts->links_below && layer->below->order ? PACK_HAS_ORDER : 0;
 	if (layer->counts) {

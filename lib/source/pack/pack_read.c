@@ -37,6 +37,9 @@ static errcode_t read_header(int descriptor, const char *name, const char *path,
 		return damaged(path, "it is another layer", problem);
 	header->contents_bytes = le64toh(header->contents_bytes);
 	header->index_bytes = le64toh(header->index_bytes);
+	if (status.st_mtim.tv_sec != (time_t)le64toh(header->mtime_seconds) ||
+	    status.st_mtim.tv_nsec != (long)le32toh(header->mtime_nanoseconds))
+		return damaged(path, "it has been written since it was made", problem);
 	uint64_t bytes = (uint64_t)status.st_size;
 
 	if (bytes < PACK_BLOCK_BYTES || header->contents_bytes % PACK_BLOCK_BYTES ||

@@ -147,6 +147,7 @@ static errcode_t allocate(int descriptor, uint64_t bytes)
 static errcode_t write_index(const struct writing *writing, const char *name, const struct pack_layer *layer)
 {
 	struct pack_header header = { .magic = PACK_MAGIC, .version = htole32(PACK_VERSION) };
+	struct timespec times[2] = { { .tv_nsec = UTIME_NOW } };
 	SCOPE_FREE void *index = NULL;
 	uint64_t bytes;
 	errcode_t error = pack_index_make(layer, writing->checksums, &index, &bytes);
@@ -159,12 +160,16 @@ static errcode_t write_index(const struct writing *writing, const char *name, co
 	header.contents_bytes = htole64(writing->contents_bytes);
 	header.index_bytes = htole64(bytes);
 	memcpy(header.name, name, strnlen(name, sizeof(header.name) - 1));
+	clock_gettime(CLOCK_REALTIME, &times[1]);
+	/* A filesystem may keep only seconds. */
+	times[1].tv_nsec = 0;
+	header.mtime_seconds = htole64((uint64_t)times[1].tv_sec);
 	header.checksum = htole32(crc32c(~0u, &header, offsetof(struct pack_header, checksum)));
 	error = whole_write(writing->descriptor, &header, sizeof(header), 0);
 	/* XFS has reserved as much again beyond the end, and keeps that of a file for which fallocate(2) was called. */
 	if (!error && ftruncate(writing->descriptor, (off_t)(PACK_BLOCK_BYTES + writing->contents_bytes + bytes)))
 		error = errno;
-	return error;
+	return !error && futimens(writing->descriptor, times) ? errno : error;
 }
 
 static errcode_t write_contents(struct writing *writing, struct pool *pool, struct problem *problem)
