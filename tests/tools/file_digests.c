@@ -202,12 +202,22 @@ static const char *first_path(const struct file_digest *const *digests)
 	return first;
 }
 
+/*
+ * A file that has lost its further names before the crash keeps its inode when it is updated afterwards, and so has the
+ * old crtime and the new contents.
+ */
+static bool is_crtime_possible(const struct file_digest *here, const struct file_digest *old,
+                               const struct file_digest *new)
+{
+	return here->created == new->created || here->created == old->created;
+}
+
 const char *file_digests_judge(const struct file_digests *found, const struct file_digests *old,
-                               const struct file_digests *new, bool is_all)
+                               const struct file_digests *new, enum digest_states states)
 {
 	static char text[512];
 	size_t at_found = 0, at_old = 0, at_new = 0;
-	bool is_old = true, is_new = true;
+	bool is_old = states != STATE_NEW, is_new = true;
 
 	for (;;) {
 		const struct file_digest *nexts[] = { next(found, at_found), next(old, at_old), next(new, at_new) };
@@ -220,15 +230,13 @@ const char *file_digests_judge(const struct file_digests *found, const struct fi
 
 		is_old = is_old && here.digest == before.digest;
 		is_new = is_new && here.digest == after.digest;
-		/*
-		 * A file that has lost its further names before the crash keeps its inode the second time, and so the
-		 * old crtime with the new contents.
-		 */
 		if ((here.digest != before.digest && here.digest != after.digest) ||
-		    (here.created != before.created && here.created != after.created)) {
+		    !is_crtime_possible(&here, &before, &after)) {
 			snprintf(text, sizeof(text), "%.400s is neither the old nor the new one", path);
 			return text;
 		}
 	}
-	return is_all && !is_old && !is_new ? "it is between two states" : NULL;
+	if (states == STATE_OLD_OR_NEW || is_old || is_new)
+		return NULL;
+	return states == STATE_NEW ? "not all files are the new ones" : "it is between two states";
 }

@@ -23,9 +23,13 @@ struct file_digests {
 void file_digests_read(const char *image, struct file_digests *digests);
 void file_digests_free(struct file_digests *digests);
 
-/*
- * Is each file that of one state or of the other, and no other file there? is_all: all of them are of one state. NULL,
- * or what is wrong, valid until the next call.
- */
+/* The states in which files may be. */
+enum digest_states {
+	STATE_OLD_OR_NEW, /* each by itself */
+	STATE_ALL_OLD_OR_ALL_NEW,
+	STATE_NEW,
+};
+
+/* Are the files in such a state, and no other file there? NULL, or what is wrong, valid until the next call. */
 const char *file_digests_judge(const struct file_digests *found, const struct file_digests *old,
-                               const struct file_digests *new, bool is_all);
+                               const struct file_digests *new, enum digest_states states);

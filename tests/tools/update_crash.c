@@ -106,12 +106,12 @@ static errcode_t run_update(const struct options *options, const char *image, io
 }
 
 /* NULL, or what is wrong with the files of the judge's file. */
-static const char *judge_files(const struct run *run, const struct file_digests *old, bool is_all)
+static const char *judge_files(const struct run *run, enum digest_states states)
 {
 	struct file_digests found;
 
 	file_digests_read(run->path, &found);
-	const char *problem = file_digests_judge(&found, old, &run->new, is_all);
+	const char *problem = file_digests_judge(&found, &run->old, &run->new, states);
 
 	file_digests_free(&found);
 	return problem;
@@ -125,7 +125,7 @@ static const char *judge_disk(struct run *run, update_function again)
 	const char *problem = crash_judge_replay(&run->judge, run->disk.bytes);
 
 	if (!problem)
-		problem = judge_files(run, &run->old, run->options->is_atomic);
+		problem = judge_files(run, run->options->is_atomic ? STATE_ALL_OLD_OR_ALL_NEW : STATE_OLD_OR_NEW);
 	if (problem || !again)
 		return problem;
 	/* With its orphans, if it has some: the update releases them, too. */
@@ -134,7 +134,7 @@ static const char *judge_disk(struct run *run, update_function again)
 		return "the same update cannot be made again";
 	memcpy(run->disk.bytes, run->judge.file, run->judge.bytes);
 	problem = crash_judge_replay(&run->judge, run->disk.bytes);
-	return problem ? problem : judge_files(run, &run->new, true);
+	return problem ? problem : judge_files(run, STATE_NEW);
 }
 
 /* Counts a point or a kill that went wrong; the first one of all jobs is shown. */
