@@ -100,7 +100,6 @@ static uint64_t digest_of(const struct tree *tree, uint32_t number, struct conte
 	hash = add_number(hash, node->flags);
 	hash = add_number(hash, detail->project);
 	hash = add_time(hash, &detail->atime);
-	hash = add_time(hash, &detail->crtime);
 	for (uint32_t i = 0; i < set->count; i++) {
 		hash = add(hash, set->list[i].name, strlen(set->list[i].name) + 1);
 		hash = add(hash, set->list[i].value, set->list[i].value_bytes);
@@ -112,6 +111,13 @@ static uint64_t digest_of(const struct tree *tree, uint32_t number, struct conte
 	else if (S_ISCHR(node->mode) || S_ISBLK(node->mode))
 		hash = add_number(add_number(hash, node->device.major), node->device.minor);
 	return hash | 1;
+}
+
+static uint64_t created_of(const struct tree *tree, uint32_t number)
+{
+	const struct tree_node *node = &tree->nodes[tree->nodes[number].link_to];
+
+	return add_time(1, &tree_detail(tree, node)->crtime);
 }
 
 static int compare(const void *one, const void *other)
@@ -131,6 +137,7 @@ static void digest_tree(const struct tree *tree, struct file_digests *digests)
 
 		digest->path = path_text("", tree_ascend, tree, node, NULL);
 		digest->digest = digest_of(tree, node, reader);
+		digest->created = created_of(tree, node);
 		if (!digest->path)
 			errx(2, "out of memory");
 	}
@@ -174,15 +181,15 @@ static const struct file_digest *next(const struct file_digests *digests, size_t
 	return at < digests->count ? &digests->list[at] : NULL;
 }
 
-/* The digest of a path; 0: there is no such file. The position advances beyond it. */
-static uint64_t take(const struct file_digests *digests, size_t *at, const char *path)
+/* What there is of a path; a digest of 0: there is no such file. The position advances beyond it. */
+static struct file_digest take(const struct file_digests *digests, size_t *at, const char *path)
 {
 	const struct file_digest *digest = next(digests, *at);
 
 	if (!digest || strcmp(digest->path, path))
-		return 0;
+		return (struct file_digest){ 0 };
 	++*at;
-	return digest->digest;
+	return *digest;
 }
 
 static const char *first_path(const struct file_digest *const *digests)
@@ -208,12 +215,17 @@ const char *file_digests_judge(const struct file_digests *found, const struct fi
 
 		if (!path)
 			break;
-		uint64_t here = take(found, &at_found, path);
-		uint64_t before = take(old, &at_old, path), after = take(new, &at_new, path);
+		struct file_digest here = take(found, &at_found, path), before = take(old, &at_old, path);
+		struct file_digest after = take(new, &at_new, path);
 
-		is_old = is_old && here == before;
-		is_new = is_new && here == after;
-		if (here != before && here != after) {
+		is_old = is_old && here.digest == before.digest;
+		is_new = is_new && here.digest == after.digest;
+		/*
+		 * A file that has lost its further names before the crash keeps its inode the second time, and so the
+		 * old crtime with the new contents.
+		 */
+		if ((here.digest != before.digest && here.digest != after.digest) ||
+		    (here.created != before.created && here.created != after.created)) {
 			snprintf(text, sizeof(text), "%.400s is neither the old nor the new one", path);
 			return text;
 		}

@@ -12,6 +12,7 @@
 struct file_digest {
 	char *path;
 	uint64_t digest;
+	uint64_t created; /* crtime's, which is not in the other one */
 };
 
 struct file_digests {
