@@ -355,6 +355,42 @@ static errcode_t read_set(struct reading *reading, struct tree_xattr_set *set, u
 	return 0;
 }
 
+static int compare_sets(const void *one, const void *other)
+{
+	const struct tree_xattr_set *first = one, *second = other;
+	int order = (first->hash > second->hash) - (first->hash < second->hash);
+
+	if (!order)
+		order = (first->count > second->count) - (first->count < second->count);
+	for (uint32_t i = 0; !order && i < first->count; i++) {
+		const struct tree_xattr *left = &first->list[i], *right = &second->list[i];
+
+		order = strcmp(left->name, right->name);
+		if (!order)
+			order = (left->value_bytes > right->value_bytes) - (left->value_bytes < right->value_bytes);
+		if (!order)
+			order = memcmp(left->value, right->value, left->value_bytes);
+	}
+	return order;
+}
+
+/* Equal sets are stored once in a tree. */
+static errcode_t check_sets(struct reading *reading)
+{
+	const struct tree *tree = reading->tree;
+	size_t bytes = tree->xattr_set_count * sizeof(*tree->xattr_sets);
+	SCOPE_FREE struct tree_xattr_set *sorted = malloc(bytes);
+
+	if (!sorted)
+		return ENOMEM;
+	memcpy(sorted, tree->xattr_sets, bytes);
+	qsort(sorted, tree->xattr_set_count, sizeof(*sorted), compare_sets);
+	for (uint32_t i = 1; i < tree->xattr_set_count; i++)
+		if (!compare_sets(&sorted[i - 1], &sorted[i]))
+			return damaged(reading, "two sets of extended attributes are equal");
+	return 0;
+}
+
 static errcode_t read_sets(struct reading *reading)
 {
 	const struct pack_lists *lists = reading->lists;
@@ -376,7 +412,7 @@ static errcode_t read_sets(struct reading *reading)
 			return error;
 		first += count;
 	}
-	return 0;
+	return check_sets(reading);
 }
 
 static struct tree_time read_time(const struct pack_detail *stored, unsigned int number)
