@@ -527,7 +527,6 @@ static void release(struct populating *run)
 {
 
 	release_attempt(run);
-	size_choice_release(&run->attempt.size);
 	dm_verity_release(&run->verity);
 	delta_old_close(&run->old);
 	base_image_close(run->scanned.base);

@@ -43,6 +43,5 @@ populate_sources := \
 	lib/populate/size/projects_wanted.c \
 	lib/populate/size/size.c \
 	lib/populate/size/size_trial.c \
-	lib/populate/size/trials.c \
 	lib/populate/verify/verify.c \
 	lib/populate/verify/verify_protection.c

@@ -181,7 +181,7 @@ static const struct file_digest *next(const struct file_digests *digests, size_t
 	return at < digests->count ? &digests->list[at] : NULL;
 }
 
-/* What there is of a path; a digest of 0: there is no such file. The position advances beyond it. */
+/* Takes what the list has of a path, and moves on. A digest of 0: there is no such file. */
 static struct file_digest take(const struct file_digests *digests, size_t *at, const char *path)
 {
 	const struct file_digest *digest = next(digests, *at);

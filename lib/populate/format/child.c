@@ -149,24 +149,17 @@ static errcode_t start(const struct child *child, int messages, pid_t *pid)
 	return spawn(&launch, pid);
 }
 
-/* A thread that blocks signals looks so often whether one has arrived. */
-#define LOOK_NANOSECONDS (50 * 1000 * 1000)
-
-/*
- * Returns true when there is something to read, false if a signal has arrived. In the main thread ppoll(2) cannot miss
- * a signal.
- */
+/* Returns true when there is something to read, false if a signal has arrived. ppoll(2) cannot miss a signal. */
 static bool wait_for_message(int descriptor)
 {
 	struct pollfd waiting = { .fd = descriptor, .events = POLLIN };
-	const struct timespec look = { .tv_nsec = LOOK_NANOSECONDS };
 	sigset_t all, old;
-	int ready = 0;
+	int ready = -1;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	while (ready <= 0 && !interrupt_pending()) {
-		ready = ppoll(&waiting, 1, &look, &old);
+	while (ready < 0 && !interrupt_pending()) {
+		ready = ppoll(&waiting, 1, NULL, &old);
 		if (ready < 0 && errno != EINTR)
 			break;
 	}

@@ -22,13 +22,6 @@
 /* The first guess is nearly always large enough. If no size is, this ends the search soon. */
 #define MOST_GROWING 16
 
-/* From this size on mke2fs's own blocks have 4 KiB (its usage type is no longer `small`), and its metadata weigh
- * little. */
-#define CLOSE_GUESS_LEAST_BYTES (UINT64_C(512) << 20)
-
-/* Descriptors of groups, also those that are reserved, and their copies take a little of each KiB that is added. */
-#define FIRST_GAIN 0.996
-
 /* Sizes are in KiB, the unit that mke2fs gets. */
 struct size_search {
 	struct sizing *sizing;
@@ -49,6 +42,11 @@ static uint64_t block_kib(const struct sizing *sizing)
 static uint64_t cluster_kib(const struct sizing *sizing)
 {
 	return block_kib(sizing) << sizing->room.format.cluster_bits;
+}
+
+static void size_text(uint64_t kib, char text[32])
+{
+	snprintf(text, 32, "%" PRIu64 "K", kib);
 }
 
 static errcode_t too_few_inodes(const struct sizing *sizing, struct problem *problem)
@@ -119,11 +117,8 @@ static uint64_t content_bytes(const struct tree *tree)
 	return bytes;
 }
 
-/*
- * Returns a first size that is surely large enough, to see how this mke2fs formats it; or, if close, one that is near
- * the answer for large contents, and may be refused or too small.
- */
-static uint64_t first_guess_kib(const struct sizing *sizing, bool close)
+/* Returns a first size that is surely large enough, to see how this mke2fs formats it. */
+static uint64_t first_guess_kib(const struct sizing *sizing)
 {
 	const struct populate_options *options = sizing->plan->options;
 	const struct tree *tree = sizing->plan->source->tree;
@@ -132,27 +127,12 @@ static uint64_t first_guess_kib(const struct sizing *sizing, bool close)
 	/* This counts a block and an inode for each node, and one and a half times the largest journal. */
 	uint64_t kib = (bytes + bytes / 16) / 1024 + 8ull * tree->node_count + 65536;
 
-	/* Half a block and an inode for each node: so the number of groups may be that of the answer. */
-	if (close && bytes >= CLOSE_GUESS_LEAST_BYTES)
-		kib = (bytes + bytes / 32) / 1024 + 5ull * tree->node_count / 2;
-
 	return kib / (100 - options->free_percent) * 100;
-}
-
-/* True if a filesystem of that size has as many groups as the last one, and so loses as much to metadata. */
-static bool has_same_groups(const struct size_search *search, double kib)
-{
-	const struct filesystem_room *room = &search->sizing->room;
-	double group_kib = (double)room->blocks_per_group * (double)block_kib(search->sizing);
-	double begin_kib = (double)((room->blocks - 1) / room->blocks_per_group) * group_kib;
-
-	return kib > begin_kib && kib <= begin_kib + group_kib;
 }
 
 /*
  * Returns the next size to try: the size at which a line through the last two says that nothing is left over, but
- * between the bounds. (The loss to metadata is nearly linear, and constant as long as the groups are as many.) Returns
- * 0 if the smallest size is found.
+ * between the bounds. (The loss to metadata is nearly linear.) Returns 0 if the smallest size is found.
  */
 static uint64_t next_guess_kib(const struct size_search *search)
 {
@@ -163,14 +143,10 @@ static uint64_t next_guess_kib(const struct size_search *search)
 		return 0;
 	if (search->enough && search->spare_kib == 0)
 		return search->enough - step;
-	if (search->last_kib && search->last_kib != search->kib && !search->refused &&
-	    !has_same_groups(search, (double)search->kib - search->spare_kib))
+	if (search->last_kib && search->last_kib != search->kib && !search->refused)
 		gain = (search->spare_kib - search->last_spare_kib) / ((double)search->kib - (double)search->last_kib);
 	if (gain < 0.01 || gain > 1)
 		gain = 1;
-	/* A little too large is better than a little too small: the next guess is exact then. */
-	if (!search->enough && !search->last_kib)
-		gain = FIRST_GAIN;
 	double guess = (double)search->kib - search->spare_kib / gain;
 	uint64_t middle = search->too_small + (search->enough - search->too_small) / 2;
 	/* The guess is rounded up; it is 0 if it is below 1. */
@@ -183,31 +159,19 @@ static uint64_t next_guess_kib(const struct size_search *search)
 	return kib < search->enough ? kib : search->enough - step;
 }
 
-/* Once a size is enough, the next guess is often right: then the size below it is judged next. */
-static errcode_t try_two(const struct size_search *search)
-{
-	uint64_t step = cluster_kib(search->sizing);
-	const uint64_t kib[] = { search->kib, search->kib - step };
-
-	if (!search->enough || search->kib + step == search->enough || kib[1] <= search->too_small || kib[1] > kib[0])
-		return 0;
-	return size_try_ahead(search->sizing, kib, 2, search->problem);
-}
-
 static errcode_t narrow(struct size_search *search)
 {
 	for (int round = 0; round < (search->enough ? MOST_ROUNDS : MOST_GROWING) && search->kib; round++) {
 		bool is_first = !search->enough;
-		errcode_t error = try_two(search);
+		errcode_t error = judge(search);
 
-		if (!error)
-			error = judge(search);
 		if (error)
 			return error;
-		if (is_first && search->enough)
+		if (is_first && search->enough) {
 			search->wants_journal = search->sizing->room.journal_blocks;
-		if (is_first && size_chooses_inodes(search->sizing))
-			search->sizing->base_inodes = size_exact_inodes(search->sizing);
+			if (size_chooses_inodes(search->sizing))
+				search->sizing->base_inodes = size_exact_inodes(search->sizing);
+		}
 		uint64_t next = next_guess_kib(search);
 
 		search->last_kib = search->kib;
@@ -218,42 +182,29 @@ static errcode_t narrow(struct size_search *search)
 }
 
 /*
- * Judges the size that is so many quarters of the journal smaller, and goes on from there if it is enough.
- * *has_smaller: it has a smaller journal.
- */
-static errcode_t try_smaller_journal(struct size_search *search, unsigned int quarters, bool *has_smaller)
-{
-	uint64_t step = cluster_kib(search->sizing), before = search->enough;
-	uint64_t journal_blocks = search->enough_journal_blocks;
-	uint64_t saved_kib = journal_blocks * quarters / 4 * block_kib(search->sizing);
-
-	*has_smaller = false;
-	if (!saved_kib || saved_kib >= search->enough)
-		return 0;
-	search->kib = (search->enough - saved_kib) / step * step;
-	search->last_kib = 0;
-	search->too_small = 0;
-	errcode_t error = search->kib ? judge(search) : 0;
-
-	*has_smaller = !search->refused && search->sizing->room.journal_blocks < journal_blocks;
-	if (error || search->enough == before)
-		return error;
-	search->too_small = 0;
-	return narrow(search);
-}
-
-/*
  * A slightly smaller filesystem may get a journal of half or a quarter of the size, and so have enough room after all:
- * where mke2fs's journal sizes change, the spare room falls although the size grows. Nearly always the journal is the
- * same, and then it is not worth another run that it may be a quarter at a size that is smaller still.
+ * where mke2fs's journal sizes change, the spare room falls although the size grows.
  */
 static errcode_t try_smaller_journals(struct size_search *search)
 {
-	uint64_t before = search->enough;
-	bool has_smaller;
-	errcode_t error = try_smaller_journal(search, 2, &has_smaller);
+	for (unsigned int quarters = 3; quarters >= 2; quarters--) {
+		uint64_t saved_kib = search->enough_journal_blocks * quarters / 4 * block_kib(search->sizing);
+		uint64_t before = search->enough;
 
-	return error || !has_smaller || search->enough != before ? error : try_smaller_journal(search, 3, &has_smaller);
+		if (!saved_kib || saved_kib >= search->enough)
+			continue;
+		search->kib = (search->enough - saved_kib) / cluster_kib(search->sizing) * cluster_kib(search->sizing);
+		search->last_kib = 0;
+		search->too_small = 0;
+		errcode_t error = judge(search);
+		if (error)
+			return error;
+		if (search->enough == before)
+			continue;
+		search->too_small = 0;
+		return narrow(search);
+	}
+	return 0;
 }
 
 /*
@@ -261,18 +212,11 @@ static errcode_t try_smaller_journals(struct size_search *search)
  */
 static errcode_t search_smallest(struct sizing *sizing, uint64_t *kib, struct problem *problem)
 {
-	struct size_search search = { .sizing = sizing, .problem = problem, .kib = first_guess_kib(sizing, true) };
-	uint64_t sure_kib = first_guess_kib(sizing, false);
+	struct size_search search = { .sizing = sizing, .problem = problem, .kib = first_guess_kib(sizing) };
 
 	sizing->base_inodes = size_chooses_inodes(sizing) ? size_exact_inodes(sizing) : 0;
 	errcode_t error = narrow(&search);
 
-	/* A journal or inodes of the user's choice may not fit the close guess. */
-	if (size_is_refused(error) && !search.enough && sure_kib > search.kib) {
-		problem_clear(problem);
-		search = (struct size_search){ .sizing = sizing, .problem = problem, .kib = sure_kib };
-		error = narrow(&search);
-	}
 	if (!error && search.enough)
 		error = try_smaller_journals(&search);
 	if (error)
@@ -440,13 +384,14 @@ static errcode_t choose(struct sizing *sizing, const struct output *output, char
 errcode_t size_choose(struct plan *plan, const struct workplace *work, const struct output *output,
                       struct size_choice *choice)
 {
-	errcode_t error = 0;
+	struct trial_file scratch;
+	errcode_t error = trial_file_open(&scratch, work->problem);
 	struct sizing sizing = {
 		.plan = plan,
 		.work = work,
 		.run.wants_verity = plan->source->has_protected,
-		.trials = &choice->trials,
-		.descriptor = -1,
+		.run.path = scratch.path,
+		.descriptor = scratch.descriptor,
 		.extra_blocks = choice->extra_blocks,
 	};
 
@@ -456,11 +401,9 @@ errcode_t size_choose(struct plan *plan, const struct workplace *work, const str
 		sizing.run.block_bytes = plan->source->encrypted.block_bytes;
 	if (plan->source->base && size_chooses_inodes(&sizing))
 		sizing.base_inodes = plan->source->base->inode_count;
-	/* Contents of this size decide it: mke2fs's own choice is the same. */
-	if (!choice->knows_default_blocks && content_bytes(plan->source->tree) < CLOSE_GUESS_LEAST_BYTES) {
+	if (!error && !choice->knows_default_blocks)
 		error = default_blocks_wanted(&sizing, &choice->wants_default_blocks, work->problem);
-		choice->knows_default_blocks = !error;
-	}
+	choice->knows_default_blocks = !error;
 	sizing.wants_default_blocks = choice->wants_default_blocks;
 	if (!error)
 		error = choose(&sizing, output, choice->size);
@@ -481,32 +424,13 @@ errcode_t size_choose(struct plan *plan, const struct workplace *work, const str
 	choice->block_bytes = sizing.run.block_bytes;
 	choice->room = sizing.room;
 	choice->free_blocks = error ? 0 : (uint64_t)size_left_blocks(&sizing);
+	trial_file_close(&scratch);
 	return error;
 }
 
-/* A device may differ from a file in memory, and words of mke2fs are those of its last run. */
-static errcode_t copy_trial(const struct workplace *work, const struct output *output, const struct size_choice *choice,
-                            bool *is_copied)
-{
-	struct trial_key key = { .inodes = choice->inodes, .block_bytes = choice->block_bytes };
-
-	*is_copied = false;
-	if (output->in_place || output->offset_bytes || work->options->mke2fs_output)
-		return 0;
-	memcpy(key.size, choice->size, sizeof(key.size));
-	return workplace_result(work, trials_copy(&choice->trials, &key, output->descriptor, is_copied),
-	                        "cannot write");
-}
-
 errcode_t size_format(struct plan *plan, const struct workplace *work, const struct output *output,
-                      struct size_choice *choice)
+                      const struct size_choice *choice)
 {
-	bool is_copied;
-	errcode_t error = copy_trial(work, output, choice, &is_copied);
-
-	size_choice_release(choice);
-	if (error || is_copied)
-		return error;
 	struct sizing sizing = {
 		.plan = plan,
 		.work = work,
@@ -519,7 +443,8 @@ errcode_t size_format(struct plan *plan, const struct workplace *work, const str
 		.extra_blocks = choice->extra_blocks,
 		.base_inodes = choice->inodes,
 	};
-	error = size_try(&sizing, choice->size, work->problem);
+	errcode_t error = size_try(&sizing, choice->size, work->problem);
+
 	if (error)
 		return error;
 	/* A device may have another sector size than a file, and then other blocks. */
@@ -528,9 +453,4 @@ errcode_t size_format(struct plan *plan, const struct workplace *work, const str
 		                          "the source does not fit",
 		                          "mke2fs treats it differently from a file of its size");
 	return 0;
-}
-
-void size_choice_release(struct size_choice *choice)
-{
-	trials_release(&choice->trials);
 }

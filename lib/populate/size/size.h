@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How large the filesystem becomes. mke2fs itself is asked: how much of a size is left for content depends on
- * its options, features and configuration, and an empty filesystem in a file in memory costs it 3 ms.
+ * its options, features and configuration, and an empty filesystem in a file in memory costs it 2 ms.
  */
 #pragma once
 
@@ -9,7 +9,6 @@
 #include "populate/build/workplace.h"
 #include "populate/format/filesystem.h"
 #include "populate/output/output.h"
-#include "populate/size/trials.h"
 
 /* How mke2fs is to be called, and what it makes then. */
 struct size_choice {
@@ -21,7 +20,6 @@ struct size_choice {
 	uint32_t block_bytes; /* -b, 0: mke2fs decides */
 	struct filesystem_room room;
 	uint64_t free_blocks; /* what the tree leaves of that, at least */
-	struct trials trials; /* with the filesystem that was chosen, which size_format() may copy */
 };
 
 /*
@@ -32,12 +30,6 @@ struct size_choice {
 MUST_CHECK errcode_t size_choose(struct plan *plan, const struct workplace *work, const struct output *output,
                                  struct size_choice *choice);
 
-/*
- * Makes the empty filesystem in the output, which must turn out as chosen: a new file gets a copy of that which was
- * tried. Releases the trials.
- */
+/* Makes the empty filesystem in the output, which must turn out as chosen. */
 MUST_CHECK errcode_t size_format(struct plan *plan, const struct workplace *work, const struct output *output,
-                                 struct size_choice *choice);
-
-/* Releases what the choice has kept; the choice itself stays. */
-void size_choice_release(struct size_choice *choice);
+                                 const struct size_choice *choice);

@@ -3,7 +3,8 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <string.h>
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "populate/plan/space_estimate.h"
@@ -23,71 +24,27 @@
 #define KERNEL_RESERVE_PART 50
 #define KERNEL_RESERVE_CLUSTERS 4096u
 
-/* Has mke2fs make the filesystem in the image. */
-static errcode_t make_in_image(const struct sizing *sizing, struct problem *problem)
-{
-	const struct mke2fs_run *run = &sizing->run;
-
-	/* The file must keep nothing of an earlier attempt. */
-	if (sizing->descriptor >= 0 && ftruncate(sizing->descriptor, (off_t)run->offset_bytes) < 0)
-		return problem_set(problem, errno, run->options->image, "cannot truncate");
-	return mke2fs_run(run, problem);
-}
-
-static void set_key(const struct sizing *sizing, const char *size, uint64_t inodes, struct trial_key *key)
-{
-	*key = (struct trial_key){ .inodes = inodes, .block_bytes = sizing->run.block_bytes };
-	snprintf(key->size, sizeof(key->size), "%s", size);
-}
-
-static errcode_t make_in_memory(const struct sizing *sizing, const char **path, struct problem *problem)
-{
-	const struct trial *trial;
-	struct trial_key key;
-
-	set_key(sizing, sizing->run.size, sizing->run.inodes, &key);
-	errcode_t error = trials_get(sizing->trials, &sizing->run, &key, sizing->work, &trial, problem);
-
-	*path = error ? NULL : trial->file.path;
-	return error;
-}
-
 static errcode_t format(struct sizing *sizing, const char *size, struct problem *problem)
 {
 	struct plan *plan = sizing->plan;
 	struct mke2fs_run *run = &sizing->run;
 	struct filesystem_room room;
-	const char *path = run->path;
 
 	run->options = plan->options;
 	run->identity = &plan->source->identity;
 	run->size = size;
 	if (interrupt_pending())
 		return EINTR;
-	errcode_t error = sizing->trials ? make_in_memory(sizing, &path, problem) : make_in_image(sizing, problem);
+	/* The file must keep nothing of the last trial. */
+	if (sizing->descriptor >= 0 && ftruncate(sizing->descriptor, (off_t)run->offset_bytes) < 0)
+		return problem_set(problem, errno, plan->options->image, "cannot truncate");
+	errcode_t error = mke2fs_run(run, problem);
 	if (!error)
-		error = filesystem_look(path, run->offset_bytes, plan->options->image, &room, problem);
+		error = filesystem_look(run->path, run->offset_bytes, plan->options->image, &room, problem);
 	if (error)
 		return error;
 	sizing->room = room;
 	return space_estimate_count(plan, sizing->work->pool, &room.format, room.blocks_per_group, problem);
-}
-
-errcode_t size_try_ahead(struct sizing *sizing, const uint64_t *kib, size_t count, struct problem *problem)
-{
-	struct trial_key keys[TRIALS_KEPT];
-	char size[32];
-
-	if (pool_workers(sizing->work->pool) < 2 || sizing->plan->options->mke2fs_output ||
-	    !trials_are_small(sizing->trials))
-		return 0;
-	sizing->run.options = sizing->plan->options;
-	sizing->run.identity = &sizing->plan->source->identity;
-	for (size_t i = 0; i < count; i++) {
-		size_text(kib[i], size);
-		set_key(sizing, size, sizing->base_inodes, &keys[i]);
-	}
-	return trials_make(sizing->trials, &sizing->run, keys, count, sizing->work, problem);
 }
 
 /* Returns the number of the tree's inodes, and of those that must stay free. The root's inode exists already. */
@@ -170,4 +127,51 @@ int64_t size_left_blocks(const struct sizing *sizing)
 int64_t size_spare_blocks(const struct sizing *sizing)
 {
 	return size_left_blocks(sizing) - (int64_t)(free_blocks_wanted(sizing) + sizing->extra_blocks);
+}
+
+static errcode_t open_named(struct trial_file *scratch, struct problem *problem)
+{
+	const char *folder = getenv("TMPDIR");
+
+	scratch->is_named = true;
+	if (asprintf(&scratch->path, "%s/e2populate.XXXXXX", folder && *folder ? folder : "/tmp") < 0) {
+		scratch->path = NULL;
+		return problem_set(problem, ENOMEM, NULL, "cannot make a temporary file");
+	}
+	scratch->descriptor = mkostemp(scratch->path, O_CLOEXEC);
+	if (scratch->descriptor >= 0) {
+		interrupt_removes(scratch->path);
+		return 0;
+	}
+	int error = errno;
+
+	scratch->is_named = false;
+	return problem_set(problem, error, scratch->path, "cannot make a temporary file");
+}
+
+errcode_t trial_file_open(struct trial_file *scratch, struct problem *problem)
+{
+	*scratch = (struct trial_file){ .descriptor = memfd_create("e2populate", 0) };
+	if (scratch->descriptor < 0)
+		return open_named(scratch, problem);
+	/* Children inherit the descriptor, so one name serves all. */
+	if (asprintf(&scratch->path, "/proc/self/fd/%d", scratch->descriptor) < 0) {
+		scratch->path = NULL;
+		return problem_set(problem, ENOMEM, NULL, "cannot make a temporary file");
+	}
+	if (access(scratch->path, R_OK | W_OK) == 0)
+		return 0;
+	trial_file_close(scratch);
+	return open_named(scratch, problem);
+}
+
+void trial_file_close(struct trial_file *scratch)
+{
+	if (scratch->descriptor >= 0)
+		close(scratch->descriptor);
+	scratch->descriptor = -1;
+	if (scratch->is_named)
+		unlink(scratch->path);
+	interrupt_keeps(scratch->path);
+	free(TAKE(scratch->path));
 }

@@ -3,21 +3,17 @@
 #pragma once
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 
 #include "populate/build/plan.h"
 #include "populate/build/workplace.h"
 #include "populate/format/filesystem.h"
 #include "populate/format/mke2fs.h"
-#include "populate/size/trials.h"
 
 struct sizing {
 	struct plan *plan; /* of which the space estimate is made */
 	const struct workplace *work;
 	struct mke2fs_run run; /* what mke2fs is told; -N, of the last filesystem made, is set here */
-	struct trials *trials; /* NULL: mke2fs makes the filesystem in the image, which run.path names: */
-	int descriptor;        /* a file, cut at the offset before that; -1: one that keeps its size, or a device */
+	int descriptor; /* a file, cut at the offset before each trial; -1: one that keeps its size, or a device */
 
 	uint64_t extra_blocks;     /* to be left beyond those that were counted */
 	bool wants_default_blocks; /* see populate/size/default_blocks.h */
@@ -31,18 +27,6 @@ struct sizing {
  * each geometry that it meets. Errors are those of mke2fs and of what cannot be stored at all.
  */
 MUST_CHECK errcode_t size_try(struct sizing *sizing, const char *size, struct problem *problem);
-
-/*
- * Makes the filesystems that size_try() will want for `count` sizes, at most TRIALS_KEPT, at the same time. Does
- * nothing where that would not be faster: without threads, or where the words of the last mke2fs are asked for.
- */
-MUST_CHECK errcode_t size_try_ahead(struct sizing *sizing, const uint64_t *kib, size_t count, struct problem *problem);
-
-/* A size in KiB as mke2fs gets it. */
-static inline void size_text(uint64_t kib, char text[32])
-{
-	snprintf(text, 32, "%" PRIu64 "K", kib);
-}
 
 /*
  * Does size_try() fail since mke2fs makes no filesystem of that size, or one whose blocks or inodes something does not
@@ -71,3 +55,14 @@ static inline bool size_chooses_inodes(const struct sizing *sizing)
 {
 	return !sizing->plan->options->inodes_given && !sizing->plan->options->inodes_fixed;
 }
+
+/* A file in memory, without a name in any directory, in which mke2fs tries a size. */
+struct trial_file {
+	int descriptor;
+	char *path;    /* valid for this process and its children; owned */
+	bool is_named; /* where /proc is missing: a file below TMPDIR, removed at the end */
+};
+
+/* Main thread only. To be closed even where opening it failed. */
+MUST_CHECK errcode_t trial_file_open(struct trial_file *scratch, struct problem *problem);
+void trial_file_close(struct trial_file *scratch);
