@@ -147,17 +147,23 @@ static errcode_t choose_length(struct free_extents *list, uint32_t window, uint3
 	return 0;
 }
 
+/* 0, as of an inline directory's contents, is no block of a group where blocks have 1 KiB. */
+static uint32_t window_of(const struct geometry *geometry, uint64_t near)
+{
+	uint64_t block = near > geometry->first_block ? near : geometry->first_block;
+
+	return (uint32_t)(geometry_position(geometry, block) / geometry->clusters_per_group / WINDOW_GROUPS);
+}
+
 errcode_t free_extents_take(struct free_extents *list, uint64_t near, uint64_t count, struct ext2mb_extent *extent)
 {
 	const struct geometry *geometry = list->geometry;
-	uint64_t each = (uint64_t)WINDOW_GROUPS * geometry->clusters_per_group;
 	uint64_t wanted = geometry_to_clusters(geometry, count);
 	uint32_t most = wanted < geometry->clusters_per_group ? (uint32_t)wanted : geometry->clusters_per_group;
 
 	for (;;) {
 		uint32_t length;
-		errcode_t error =
-			choose_length(list, (uint32_t)(geometry_position(geometry, near) / each), most, &length);
+		errcode_t error = choose_length(list, window_of(geometry, near), most, &length);
 
 		if (error || !length)
 			return error ? error : EXT2MB_ET_NO_SPACE;
