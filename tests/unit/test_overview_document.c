@@ -46,7 +46,8 @@ START_TEST(markdown_becomes_a_page)
 		{ "1 < 2 & `3 > 2`\n", "<p>1 &lt; 2 &amp; <code>3 &gt; 2</code></p>\n" },
 		{ "    a <b\n    c\n", "<pre>a &lt;b\nc</pre>\n" },
 		{ "| a |  b |\n|---|---:|\n| **part**\n| x & y | -1.5 |\n| z | layout |\nend\n",
-		  "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th scope=\"col\" class=\"text\">a</th><th scope=\"col\">b</th></tr>\n"
+		  "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th scope=\"col\" class=\"text\">a</th><th "
+		  "scope=\"col\">b</th></tr>\n"
 		  "</thead><tbody>\n"
 		  "<tr><th scope=\"row\" class=\"text\"><strong>part</strong></th></tr>\n"
 		  "<tr><th scope=\"row\" class=\"text\">x &amp; y</th><td>-1.5</td></tr>\n"
