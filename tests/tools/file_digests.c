@@ -80,11 +80,6 @@ static uint64_t add_contents(uint64_t hash, struct content_reader *reader, uint3
 	return add_number(hash, bytes);
 }
 
-static uint64_t add_time(uint64_t hash, const struct tree_time *time)
-{
-	return add_number(add_number(hash, (uint64_t)time->seconds), time->nanoseconds);
-}
-
 static uint64_t digest_of(const struct tree *tree, uint32_t number, struct content_reader *reader)
 {
 	const struct tree_node *node = &tree->nodes[tree->nodes[number].link_to];
@@ -99,7 +94,6 @@ static uint64_t digest_of(const struct tree *tree, uint32_t number, struct conte
 	hash = add_number(hash, node->mtime_nanoseconds);
 	hash = add_number(hash, node->flags);
 	hash = add_number(hash, detail->project);
-	hash = add_time(hash, &detail->atime);
 	for (uint32_t i = 0; i < set->count; i++) {
 		hash = add(hash, set->list[i].name, strlen(set->list[i].name) + 1);
 		hash = add(hash, set->list[i].value, set->list[i].value_bytes);
@@ -111,13 +105,6 @@ static uint64_t digest_of(const struct tree *tree, uint32_t number, struct conte
 	else if (S_ISCHR(node->mode) || S_ISBLK(node->mode))
 		hash = add_number(add_number(hash, node->device.major), node->device.minor);
 	return hash | 1;
-}
-
-static uint64_t created_of(const struct tree *tree, uint32_t number)
-{
-	const struct tree_node *node = &tree->nodes[tree->nodes[number].link_to];
-
-	return add_time(1, &tree_detail(tree, node)->crtime);
 }
 
 static int compare(const void *one, const void *other)
@@ -137,7 +124,10 @@ static void digest_tree(const struct tree *tree, struct file_digests *digests)
 
 		digest->path = path_text("", tree_ascend, tree, node, NULL);
 		digest->digest = digest_of(tree, node, reader);
-		digest->created = created_of(tree, node);
+		const struct tree_node *first = &tree->nodes[tree->nodes[node].link_to];
+
+		digest->accessed = tree_detail(tree, first)->atime;
+		digest->created = tree_detail(tree, first)->crtime;
 		if (!digest->path)
 			errx(2, "out of memory");
 	}
@@ -202,14 +192,21 @@ static const char *first_path(const struct file_digest *const *digests)
 	return first;
 }
 
+static bool is_time(const struct tree_time *here, const struct tree_time *old, const struct tree_time *new)
+{
+	return (here->seconds == new->seconds && here->nanoseconds == new->nanoseconds) ||
+	       (here->seconds == old->seconds && here->nanoseconds == old->nanoseconds);
+}
+
 /*
  * A file that has lost its further names before the crash keeps its inode when it is updated afterwards, and so has the
- * old crtime and the new contents.
+ * old crtime, and perhaps the old atime, beside what is new.
  */
-static bool is_crtime_possible(const struct file_digest *here, const struct file_digest *old,
+static bool are_times_possible(const struct file_digest *here, const struct file_digest *old,
                                const struct file_digest *new)
 {
-	return here->created == new->created || here->created == old->created;
+	return is_time(&here->created, &old->created, &new->created) &&
+	       is_time(&here->accessed, &old->accessed, &new->accessed);
 }
 
 const char *file_digests_judge(const struct file_digests *found, const struct file_digests *old,
@@ -231,7 +228,7 @@ const char *file_digests_judge(const struct file_digests *found, const struct fi
 		is_old = is_old && here.digest == before.digest;
 		is_new = is_new && here.digest == after.digest;
 		if ((here.digest != before.digest && here.digest != after.digest) ||
-		    !is_crtime_possible(&here, &before, &after)) {
+		    !are_times_possible(&here, &before, &after)) {
 			snprintf(text, sizeof(text), "%.400s is neither the old nor the new one", path);
 			return text;
 		}

@@ -9,10 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tree/details.h"
+
 struct file_digest {
 	char *path;
 	uint64_t digest;
-	uint64_t created; /* crtime's, which is not in the other one */
+	struct tree_time accessed, created; /* atime and crtime, which the digest leaves out */
 };
 
 struct file_digests {
