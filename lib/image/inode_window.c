@@ -45,26 +45,14 @@ static errcode_t move_to(struct inode_window *window, uint64_t block, uint64_t l
 errcode_t inode_window_read(struct inode_window *window, uint32_t ino, void *raw, struct volume_inode *inode)
 {
 	const struct volume *volume = window->volume;
-	const struct geometry *geometry = &volume->geometry;
-	size_t inode_bytes = volume->format.inode_bytes;
+	struct inode_place place;
+	errcode_t error = volume_find_inode(volume, ino, &place);
 
-	if (!ino || ino > volume->inodes || (ino - 1) / geometry->inodes_per_group >= geometry->groups)
-		return EXT2_ET_BAD_INODE_NUM;
-	uint64_t table = volume->group[(ino - 1) / geometry->inodes_per_group].inode_table;
-	uint64_t offset = (uint64_t)((ino - 1) % geometry->inodes_per_group) * inode_bytes;
-	uint64_t index = offset >> geometry->block_bits, block = table + index;
-
-	if (!table)
-		return EXT2_ET_BAD_INODE_NUM;
-	if (block < window->block || block >= window->block + window->blocks) {
-		errcode_t error = move_to(window, block, volume->inode_table_blocks - index);
-
-		if (error)
-			return error;
-	}
-	memcpy(raw,
-	       window->bytes + ((block - window->block) << geometry->block_bits) +
-	               (offset & (volume->format.block_bytes - 1)),
-	       inode_bytes);
+	if (!error && (place.block < window->block || place.block >= window->block + window->blocks))
+		error = move_to(window, place.block, place.table_blocks);
+	if (error)
+		return error;
+	memcpy(raw, window->bytes + ((place.block - window->block) << volume->geometry.block_bits) + place.offset_bytes,
+	       volume->format.inode_bytes);
 	return volume_inode_decode(volume, ino, raw, inode);
 }

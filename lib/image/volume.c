@@ -104,27 +104,39 @@ bool volume_is_in_place(const struct volume *volume, uint64_t block, uint64_t co
 	return !volume->overlay || !journal_overlay_has(volume->overlay, block, count);
 }
 
-errcode_t volume_read_inode(const struct volume *volume, uint32_t ino, void *bytes, struct inode_view *inode)
+errcode_t volume_find_inode(const struct volume *volume, uint32_t ino, struct inode_place *place)
 {
 	const struct geometry *geometry = &volume->geometry;
-	size_t inode_bytes = volume->format.inode_bytes;
 
 	if (!ino || ino > volume->inodes || (ino - 1) / geometry->inodes_per_group >= geometry->groups)
 		return EXT2_ET_BAD_INODE_NUM;
-
 	uint64_t table = volume->group[(ino - 1) / geometry->inodes_per_group].inode_table;
-	uint64_t offset = (uint64_t)((ino - 1) % geometry->inodes_per_group) * inode_bytes;
-	SCOPE_FREE uint8_t *block = malloc(volume->format.block_bytes);
+	uint64_t offset = (uint64_t)((ino - 1) % geometry->inodes_per_group) * volume->format.inode_bytes;
+	uint64_t index = offset >> geometry->block_bits;
 
-	if (!block)
-		return ENOMEM;
 	if (!table)
 		return EXT2_ET_BAD_INODE_NUM;
-	errcode_t error = volume_read(volume, table + (offset >> geometry->block_bits), 1, block);
+	*place = (struct inode_place){
+		.block = table + index,
+		.table_blocks = volume->inode_table_blocks - index,
+		.offset_bytes = (uint32_t)(offset & (volume->format.block_bytes - 1)),
+	};
+	return 0;
+}
+
+errcode_t volume_read_inode(const struct volume *volume, uint32_t ino, void *bytes, struct inode_view *inode)
+{
+	struct inode_place place;
+	errcode_t error = volume_find_inode(volume, ino, &place);
 
 	if (error)
 		return error;
-	memcpy(bytes, block + (offset & (volume->format.block_bytes - 1)), inode_bytes);
+	SCOPE_FREE uint8_t *block = malloc(volume->format.block_bytes);
+
+	error = block ? volume_read(volume, place.block, 1, block) : ENOMEM;
+	if (error)
+		return error;
+	memcpy(bytes, block + place.offset_bytes, volume->format.inode_bytes);
 	inode_view_read(bytes, inode);
 	return 0;
 }

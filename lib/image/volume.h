@@ -107,6 +107,16 @@ MUST_CHECK errcode_t volume_read(const struct volume *volume, uint64_t block, ui
 /* True if these blocks have their newest contents in the image itself, so that other code may read them there. */
 bool volume_is_in_place(const struct volume *volume, uint64_t block, uint64_t count);
 
+/* The place of an inode in its group's table. */
+struct inode_place {
+	uint64_t block;
+	uint64_t table_blocks; /* of its group's table, from that block on */
+	uint32_t offset_bytes; /* in that block */
+};
+
+/* Finds an inode's place, without reading it. EXT2_ET_BAD_INODE_NUM. Any thread. */
+MUST_CHECK errcode_t volume_find_inode(const struct volume *volume, uint32_t ino, struct inode_place *place);
+
 /* Reads one inode into bytes (format.inode_bytes of them). EXT2_ET_BAD_INODE_NUM, errors in reading. Any thread. */
 MUST_CHECK errcode_t volume_read_inode(const struct volume *volume, uint32_t ino, void *bytes,
                                        struct inode_view *inode);

@@ -33,6 +33,15 @@ static errcode_t is_too_large(struct applying *applying, uint32_t ino, const str
 	return error;
 }
 
+/* Reads an inode that is to be released, and judges it. */
+static errcode_t read_released(struct applying *applying, uint32_t ino, struct inode_decoded *inode, bool *is_large)
+{
+	SCOPE_FREE uint8_t *raw = malloc(applying->format->inode_bytes);
+	errcode_t error = raw ? inode_store_read(applying_access(applying), ino, raw, inode) : ENOMEM;
+
+	return error ? error : is_too_large(applying, ino, &inode->value, is_large);
+}
+
 /* --- Holders ------------------------------------------------------------------------------------------------------ */
 
 static errcode_t write_holder(struct applying *applying, const struct extent_list *extents,
@@ -144,13 +153,10 @@ static errcode_t make_orphan(struct applying *applying, uint32_t ino, struct ino
 
 errcode_t release_inode(struct applying *applying, uint32_t ino)
 {
-	SCOPE_FREE uint8_t *raw = malloc(applying->format->inode_bytes);
 	struct inode_decoded inode;
-	bool is_large = false;
-	errcode_t error = raw ? inode_store_read(applying_access(applying), ino, raw, &inode) : ENOMEM;
+	bool is_large;
+	errcode_t error = read_released(applying, ino, &inode, &is_large);
 
-	if (!error)
-		error = is_too_large(applying, ino, &inode.value, &is_large);
 	if (!error && is_large)
 		return make_orphan(applying, ino, &inode);
 	return error ? error : inode_release_delete(&applying->filesystem->release, ino);
@@ -188,13 +194,10 @@ static errcode_t hold_contents(struct applying *applying, uint32_t ino, const st
 
 errcode_t release_contents(struct applying *applying, uint32_t ino)
 {
-	SCOPE_FREE uint8_t *raw = malloc(applying->format->inode_bytes);
 	struct inode_decoded inode;
-	bool is_large = false;
-	errcode_t error = raw ? inode_store_read(applying_access(applying), ino, raw, &inode) : ENOMEM;
+	bool is_large;
+	errcode_t error = read_released(applying, ino, &inode, &is_large);
 
-	if (!error)
-		error = is_too_large(applying, ino, &inode.value, &is_large);
 	if (!error && is_large)
 		return hold_contents(applying, ino, &inode.value);
 	return error ? error : inode_release_contents(&applying->filesystem->release, ino);
