@@ -268,6 +268,8 @@ static errcode_t format(struct populating *run)
 	if (!error)
 		error = output_extend(&run->output, run->filesystem.geometry.blocks * run->plan.format.block_bytes,
 		                      run->work.problem);
+	if (!error && output_is_fresh(&run->output))
+		output_release_unwritten(&run->output);
 	if (!error)
 		error = dm_verity_begin(&run->verity, &run->file, &run->work);
 	return error ? error : output_hide_superblock(&run->output, run->work.problem);

@@ -275,6 +275,23 @@ errcode_t output_extend(const struct output *output, uint64_t filesystem_bytes, 
 	return 0;
 }
 
+void output_release_unwritten(const struct output *output)
+{
+	off_t end = lseek(output->descriptor, 0, SEEK_END);
+
+	for (off_t at = (off_t)output->offset_bytes; at < end;) {
+		off_t data = lseek(output->descriptor, at, SEEK_DATA);
+
+		if (data < 0)
+			data = errno == ENXIO ? end : at;
+		if (data > at && fallocate(output->descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, data - at) < 0)
+			return;
+		at = data < end ? lseek(output->descriptor, data, SEEK_HOLE) : end;
+		if (at <= data)
+			return;
+	}
+}
+
 #define SUPERBLOCK_BYTES 1024
 
 static errcode_t clear_superblock(const struct output *output)

@@ -83,6 +83,13 @@ static inline bool output_is_fresh(const struct output *output)
 MUST_CHECK errcode_t output_extend(const struct output *output, uint64_t filesystem_bytes, struct problem *problem);
 
 /*
+ * Gives back the host's blocks that nothing was written to. mke2fs asks for zeros where the journal lies
+ * (FALLOC_FL_ZERO_RANGE), for which ext4, XFS and btrfs keep unwritten blocks: 16 MiB of an image of 1 GiB. A host that
+ * cannot is left alone.
+ */
+void output_release_unwritten(const struct output *output);
+
+/*
  * Makes another temporary file for what the first is to be turned into. The first one is removed; its descriptor
  * becomes the caller's. Not for what is written in place.
  */
