@@ -15,7 +15,7 @@
 
 #include "analyze/forms/form_delta.h"
 #include "e2populate_options.h"
-#include "layer_cache_options.h"
+#include "layer_cache_command.h"
 #include "populate/populate.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"

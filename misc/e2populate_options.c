@@ -12,7 +12,7 @@
 #include <ext2fs/ext2fs.h>
 
 #include "dm_verity_options.h"
-#include "layer_cache_options.h"
+#include "layer_cache_command.h"
 #include "populate/format/mke2fs.h"
 #include "source/sources.h"
 #include "source_limits_option.h"

@@ -3,12 +3,12 @@
 #pragma once
 
 #include "against_option.h"
+#include "layer_cache_option.h"
 #include "mke2fs_options.h"
 #include "populate/build/options.h"
 
-/* The cache of layers, of which options->layer_cache is the path, too, and what is done with it. */
+/* What is done with the cache of layers instead of making an image. */
 struct layer_cache_command {
-	char *path; /* owned; NULL: there is none */
 	bool lists, checks;
 	const char *dropped; /* a digest, or "all"; NULL: nothing is dropped */
 };
@@ -36,7 +36,8 @@ struct command {
 	struct exclude *exclude;     /* owned; NULL: nothing is left out */
 	struct exclude *verity;      /* owned; what fs-verity is to protect; NULL: nothing */
 	struct owner_map owners;
-	struct layer_cache_command layer_cache;
+	struct layer_cache_option layer_cache;
+	struct layer_cache_command layers;
 	struct problem problem; /* of the option that was just read */
 };
 

@@ -205,6 +205,7 @@ static const struct option_row options[] = {
 	  .kind = ARGUMENT_FILE,
 	  FIELD(options.metadata),
 	  .help = "an mtree(5) manifest: owners, modes, times, xattrs of single files" },
+	LAYER_CACHE_ROWS,
 	{ .heading = "How it is written" },
 	{ .name = "atomic",
 	  FIELD(options.is_atomic),
@@ -329,6 +330,10 @@ void command_parse(int argument_count, char **arguments, struct command *command
 		usage_error("%s: nothing may follow IMAGE", arguments[next]);
 	choose_owners(command);
 	choose_against(command);
+	layer_cache_option_complete(&command->layer_cache);
+	made->layer_cache = command->layer_cache.path;
+	made->layer_cache_is_usual = command->layer_cache.is_usual;
+	made->layer_cache_bytes = command->layer_cache.bytes;
 	made->memory_bytes = memory_available() / 100 * USUAL_MEMORY_PERCENT;
 	if (!command->metadata_limit_given)
 		made->limits.metadata_bytes = made->memory_bytes;
@@ -348,5 +353,6 @@ void command_free(struct command *command)
 	free(command->removed.list);
 	exclude_destroy(command->exclude);
 	owner_map_destroy(&command->owners);
+	free(command->layer_cache.path);
 	problem_clear(&command->problem);
 }

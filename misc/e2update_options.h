@@ -4,6 +4,7 @@
 
 #include "against_option.h"
 #include "command_line.h"
+#include "layer_cache_option.h"
 #include "update/build/options.h"
 
 struct command {
@@ -13,6 +14,7 @@ struct command {
 	bool metadata_limit_given;
 	struct argument_list sources, removed;
 	struct against against;
+	struct layer_cache_option layer_cache;
 	struct exclude *exclude; /* owned; NULL: nothing is left out */
 	struct owner_map owners;
 	struct problem problem; /* of the option that was just read */

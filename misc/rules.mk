@@ -15,7 +15,8 @@ e2extract_sources := \
 	$(tool_sources)
 e2populate_sources := \
 	misc/dm_verity_options.c \
-	misc/layer_cache_options.c \
+	misc/layer_cache_command.c \
+	misc/layer_cache_option.c \
 	misc/e2populate.c \
 	misc/e2populate_options.c \
 	misc/against_option.c \
@@ -27,6 +28,7 @@ e2update_sources := \
 	misc/against_option.c \
 	misc/e2update.c \
 	misc/e2update_options.c \
+	misc/layer_cache_option.c \
 	misc/source_limits_option.c \
 	$(tool_sources)
 e2allocsim_sources := \

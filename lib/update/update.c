@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "source/pack/layer_cache.h"
 #include "source/reading.h"
 #include "tree/xattr_table.h"
 #include "update/build/plain_path.h"
@@ -45,6 +46,19 @@ static errcode_t make_empty_tree(struct tree **ret)
 	return error;
 }
 
+static errcode_t open_layer_cache(const struct update_options *options, struct layer_cache **cache,
+                                  struct problem *problem)
+{
+	*cache = NULL;
+	if (!options->layer_cache)
+		return 0;
+	errcode_t error = layer_cache_open(options->layer_cache, options->layer_cache_is_usual, cache, problem);
+
+	if (!error)
+		layer_cache_limit(*cache, options->layer_cache_bytes);
+	return error;
+}
+
 static errcode_t read_sources(const struct update_options *options, const struct volume *volume, const char *base,
                               struct pool *pool, struct update_report *report, struct tree **ret,
                               struct problem *problem)
@@ -52,7 +66,7 @@ static errcode_t read_sources(const struct update_options *options, const struct
 	struct linked_files linked;
 	struct source_layering layering = options->layering;
 
-	const struct scan_options scan = {
+	struct scan_options scan = {
 		.skipped = report->skipped,
 		.exclude = options->exclude,
 		.one_file_system = options->one_file_system,
@@ -78,7 +92,19 @@ static errcode_t read_sources(const struct update_options *options, const struct
 	};
 
 	progress_stage(options->progress, "scan", 0, 0);
-	return options->source_count ? sources_read(&reading, pool, ret, problem) : make_empty_tree(ret);
+	if (!options->source_count)
+		return make_empty_tree(ret);
+	errcode_t error = open_layer_cache(options, &scan.layers, problem);
+
+	if (!error)
+		error = sources_read(&reading, pool, ret, problem);
+	if (!error && scan.layers) {
+		report->layers_made = layer_cache_count(scan.layers, LAYER_MADE);
+		report->layers_cached = layer_cache_count(scan.layers, LAYER_CACHED);
+		error = layer_cache_warnings(scan.layers, &report->warnings);
+	}
+	layer_cache_close(scan.layers);
+	return error;
 }
 
 /* --- What is going to be done ------------------------------------------------------------------------------------- */

@@ -135,6 +135,15 @@ enum layer_use layer_cache_use_of(const struct layer_cache *cache, uint32_t numb
 	return LAYER_NOT_CACHED;
 }
 
+uint32_t layer_cache_count(const struct layer_cache *cache, enum layer_use use)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < cache->use_count; i++)
+		count += cache->uses[i].use == use;
+	return count;
+}
+
 static errcode_t move_warning(struct warnings *warnings, struct problem *first, uint64_t *count)
 {
 	uint64_t all = *count;

@@ -70,6 +70,9 @@ enum layer_use {
 /* *bytes: what the pack takes on the disk. Main thread. */
 enum layer_use layer_cache_use_of(const struct layer_cache *cache, uint32_t number, uint64_t *bytes);
 
+/* How many sources were read in this way? Main thread. */
+uint32_t layer_cache_count(const struct layer_cache *cache, enum layer_use use);
+
 /* Moves the warnings of all scans: packs that were damaged, and those that could not be made. ENOMEM. Main thread. */
 MUST_CHECK errcode_t layer_cache_warnings(struct layer_cache *cache, struct warnings *warnings);
 

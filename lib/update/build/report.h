@@ -18,6 +18,7 @@ struct update_report {
 	uint64_t kept_names;                                   /* names of the image in directories that were read */
 	char root_hash[2 * HASH_TREE_MOST_DIGEST_BYTES + 1];   /* of dm-verity's new tree; "": there is none */
 	struct delta delta;                                    /* against the older image, if one is given */
+	uint32_t layers_made, layers_cached;                   /* sources of which a pack was made or was there */
 	struct warnings warnings;
 	bool skipped[SCAN_OUTPUTS]; /* the image lies in its own source, and was left out of it */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "layer_cache_options.h"
+#include "layer_cache_command.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,60 +12,31 @@
 #include "support/text/json.h"
 #include "support/text/units.h"
 
-static void set_layer_cache(struct command *command, const struct taken_option *option)
-{
-	struct layer_cache_command *own = &command->layer_cache;
-
-	free(TAKE(own->path));
-	command->options.layer_cache_is_usual = !strcmp(option->argument, "auto");
-	if (!command->options.layer_cache_is_usual) {
-		own->path = strdup(option->argument);
-	} else if (layer_cache_usual_path(&own->path, &command->problem)) {
-		print_problem(&command->problem);
-		exit(EXIT_FAILURE);
-	}
-	if (!own->path)
-		exit_without_memory();
-	if (!*own->path)
-		usage_error("--layer-cache: no folder is named");
-	command->options.layer_cache = own->path;
-}
-
 const struct option_row layer_cache_rows[] = {
-	{ .heading = "Layers that were unpacked before" },
-	{ .name = "layer-cache",
-	  .argument = "DIR|auto",
-	  .kind = ARGUMENT_DIRECTORY,
-	  .set = set_layer_cache,
-	  .help = "unpack each layer of an OCI image and each archive once, into a file in DIR\n"
-	          "(auto: ~/.cache/e2populate/layers), and read that from then on" },
-	{ .name = "layer-cache-size",
-	  .argument = "SIZE",
-	  .kind = ARGUMENT_SIZE,
-	  .minimum = 1,
-	  .maximum = UINT64_MAX,
-	  FIELD(options.layer_cache_bytes),
-	  .help = "drop those that were not used for longest until the others take no more" },
-	{ .name = "layer-cache-list", FIELD(layer_cache.lists), .help = "list what DIR has, and make no image" },
+	LAYER_CACHE_ROWS,
+	{ .name = "layer-cache-list", FIELD(layers.lists), .help = "list what DIR has, and make no image" },
 	{ .name = "layer-cache-check",
-	  FIELD(layer_cache.checks),
+	  FIELD(layers.checks),
 	  .help = "compare all that DIR has with its checksums and drop what is damaged, and make\n"
 	          "no image" },
 	{ .name = "layer-cache-drop",
 	  .argument = "DIGEST|all",
 	  .kind = ARGUMENT_TEXT,
-	  FIELD(layer_cache.dropped),
+	  FIELD(layers.dropped),
 	  .help = "drop a layer by its diff_id or its blob's digest, an archive by its sha256,\n"
 	          "or all that nobody uses, and make no image" },
 	{ 0 },
 };
 
-void layer_cache_options_check(const struct command *command)
+void layer_cache_options_check(struct command *command)
 {
-	const struct layer_cache_command *own = &command->layer_cache;
-	bool is_needed = command->options.layer_cache_bytes || layer_cache_is_all(command);
+	const struct layer_cache_command *own = &command->layers;
 
-	if (is_needed && !own->path)
+	layer_cache_option_complete(&command->layer_cache);
+	command->options.layer_cache = command->layer_cache.path;
+	command->options.layer_cache_is_usual = command->layer_cache.is_usual;
+	command->options.layer_cache_bytes = command->layer_cache.bytes;
+	if (layer_cache_is_all(command) && !command->layer_cache.path)
 		usage_error("options that begin with --layer-cache- need --layer-cache=DIR or --layer-cache=auto");
 	if (own->lists + own->checks + (own->dropped != NULL) > 1)
 		usage_error("--layer-cache-list, --layer-cache-check and --layer-cache-drop exclude each other");
@@ -73,7 +44,7 @@ void layer_cache_options_check(const struct command *command)
 
 bool layer_cache_is_all(const struct command *command)
 {
-	const struct layer_cache_command *own = &command->layer_cache;
+	const struct layer_cache_command *own = &command->layers;
 
 	return own->lists || own->checks || own->dropped;
 }
@@ -139,7 +110,7 @@ static errcode_t list(const struct command *command, struct layer_cache *cache, 
 static errcode_t drop(const struct command *command, struct layer_cache *cache, struct problem *problem)
 {
 	struct layer_drop dropped;
-	errcode_t error = layer_cache_drop(cache, command->layer_cache.dropped, &dropped, problem);
+	errcode_t error = layer_cache_drop(cache, command->layers.dropped, &dropped, problem);
 
 	if (error)
 		return error;
@@ -182,8 +153,8 @@ int layer_cache_run(const struct command *command)
 		layer_cache_open(command->options.layer_cache, command->options.layer_cache_is_usual, &cache, &problem);
 
 	if (!error) {
-		error = command->layer_cache.lists  ? list(command, cache, &problem) :
-		        command->layer_cache.checks ? check(command, cache, &problem) :
+		error = command->layers.lists  ? list(command, cache, &problem) :
+		        command->layers.checks ? check(command, cache, &problem) :
 		                                      drop(command, cache, &problem);
 		layer_cache_close(cache);
 	}

@@ -6,8 +6,8 @@
 
 extern const struct option_row layer_cache_rows[];
 
-/* After all options: do they go together? Wrong usage ends the program. */
-void layer_cache_options_check(const struct command *command);
+/* After all options: completes them. Wrong usage ends the program. */
+void layer_cache_options_check(struct command *command);
 
 /* Is the cache to be looked at, and no image to be made? */
 bool layer_cache_is_all(const struct command *command);

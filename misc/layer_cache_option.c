@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "layer_cache_option.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/pack/layer_cache.h"
+#include "tool.h"
+
+void layer_cache_option_complete(struct layer_cache_option *option)
+{
+	struct problem problem = { 0 };
+
+	if (!option->given) {
+		if (option->bytes)
+			usage_error("options that begin with --layer-cache- need --layer-cache=DIR or --layer-cache=auto");
+		return;
+	}
+	if (!*option->given)
+		usage_error("--layer-cache: no folder is named");
+	option->is_usual = !strcmp(option->given, "auto");
+	if (!option->is_usual) {
+		option->path = strdup(option->given);
+	} else if (layer_cache_usual_path(&option->path, &problem)) {
+		print_problem(&problem);
+		exit(EXIT_FAILURE);
+	}
+	if (!option->path)
+		exit_without_memory();
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The options --layer-cache=DIR|auto and --layer-cache-size=SIZE of tools that read sources. */
+#pragma once
+
+#include <stdint.h>
+
+#include "option_row.h"
+#include "support/problem.h"
+
+/* A member `layer_cache` of a tool's struct command; zero-initialise. */
+struct layer_cache_option {
+	const char *given; /* NULL: there is no cache */
+	uint64_t bytes;    /* that it may take; 0: no limit */
+	char *path;        /* owned; set by layer_cache_option_complete() */
+	bool is_usual;     /* "auto" was given */
+};
+
+/* Rows of a tool's table. */
+#define LAYER_CACHE_ROWS                                                                                               \
+	{ .heading = "Layers that were unpacked before" },                                                             \
+		{ .name = "layer-cache",                                                                               \
+		  .argument = "DIR|auto",                                                                              \
+		  .kind = ARGUMENT_DIRECTORY,                                                                          \
+		  FIELD(layer_cache.given),                                                                            \
+		  .help = "unpack each layer of an OCI image and each archive once, into a file in DIR\n"              \
+			  "(auto: ~/.cache/e2populate/layers), and read that from then on" },                          \
+	{                                                                                                              \
+		.name = "layer-cache-size", .argument = "SIZE", .kind = ARGUMENT_SIZE, .minimum = 1,                   \
+		.maximum = UINT64_MAX, FIELD(layer_cache.bytes),                                                       \
+		.help = "drop those that were not used for longest until the others take no more"                      \
+	}
+
+/* Finds the path, after all options. Ends the program after wrong usage, and where "auto" leads nowhere. */
+void layer_cache_option_complete(struct layer_cache_option *option);
