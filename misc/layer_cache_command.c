@@ -155,7 +155,7 @@ int layer_cache_run(const struct command *command)
 	if (!error) {
 		error = command->layers.lists  ? list(command, cache, &problem) :
 		        command->layers.checks ? check(command, cache, &problem) :
-		                                      drop(command, cache, &problem);
+		                                 drop(command, cache, &problem);
 		layer_cache_close(cache);
 	}
 	if (problem.error)

@@ -13,7 +13,8 @@ void layer_cache_option_complete(struct layer_cache_option *option)
 
 	if (!option->given) {
 		if (option->bytes)
-			usage_error("options that begin with --layer-cache- need --layer-cache=DIR or --layer-cache=auto");
+			usage_error(
+				"options that begin with --layer-cache- need --layer-cache=DIR or --layer-cache=auto");
 		return;
 	}
 	if (!*option->given)

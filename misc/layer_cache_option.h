@@ -23,7 +23,7 @@ struct layer_cache_option {
 		  .kind = ARGUMENT_DIRECTORY,                                                                          \
 		  FIELD(layer_cache.given),                                                                            \
 		  .help = "unpack each layer of an OCI image and each archive once, into a file in DIR\n"              \
-			  "(auto: ~/.cache/e2populate/layers), and read that from then on" },                          \
+		          "(auto: ~/.cache/e2populate/layers), and read that from then on" },                          \
 	{                                                                                                              \
 		.name = "layer-cache-size", .argument = "SIZE", .kind = ARGUMENT_SIZE, .minimum = 1,                   \
 		.maximum = UINT64_MAX, FIELD(layer_cache.bytes),                                                       \

@@ -197,7 +197,7 @@ static bool is_named_data(const struct channel_state *state, uint64_t block)
 }
 
 /* Whether the block is written in place at once: nothing refers to it before the commit, or it is named data, or the
- * MMP block. */
+ * MMP block. A rehearsal writes only that. */
 static errcode_t may_go_down(struct channel_state *state, uint64_t block, bool *is_direct)
 {
 	const struct layout *layout = &state->layout;
@@ -207,7 +207,7 @@ static errcode_t may_go_down(struct channel_state *state, uint64_t block, bool *
 		return EXT2MB_ET_BAD_RANGE;
 	if (block_ranges_has(&layout->journal, block))
 		return EXT2MB_ET_JOURNAL_WRITE;
-	if (*is_direct || held_blocks_find(&state->held, block))
+	if (*is_direct || state->is_rehearsal || held_blocks_find(&state->held, block))
 		return 0;
 	*is_direct = is_named_data(state, block);
 	return *is_direct ? 0 : committed_bitmap_is_free(&state->committed, state->backing, block, is_direct);

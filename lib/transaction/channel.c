@@ -214,12 +214,27 @@ static errcode_t channel_read_old(io_channel channel, unsigned long block, int c
 	return channel_read(channel, block, count, data);
 }
 
+/*
+ * The MMP block is no part of a transaction. What it says is taken back when the filesystem is closed after a failure,
+ * too: otherwise nobody could mount it before e2fsck has run.
+ */
+static bool is_within_mmp_block(const struct channel_state *state, uint64_t offset, uint64_t bytes)
+{
+	const struct layout *layout = &state->layout;
+	uint64_t start = layout->mmp_block * layout->block_bytes;
+
+	return layout->mmp_block && offset >= start && bytes <= layout->block_bytes &&
+	       offset - start <= layout->block_bytes - bytes;
+}
+
 static errcode_t write_bytes(io_channel channel, uint64_t offset, uint64_t bytes, const void *data)
 {
 	struct channel_state *state = channel->private_data;
 	errcode_t error = lock_for_writing(state);
 
-	if (!error) {
+	if (error && state->phase == TRANSACTION_OVER && is_within_mmp_block(state, offset, bytes)) {
+		error = access_write(state, offset, bytes, data);
+	} else if (!error) {
 		error = access_write(state, offset, bytes, data);
 		/* A step that lacks one of its writes must never be committed. */
 		if (error)

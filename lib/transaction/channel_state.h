@@ -54,6 +54,7 @@ struct channel_state {
 	errcode_t why_dropped; /* what closing returns if it dropped an unfinished step; 0: it did not */
 	time_t now;            /* fs->now at the last commit, which its block shows; 0: the clock's */
 	bool is_in_step;
+	bool is_rehearsal;  /* nothing is written (rehearsal.h) */
 	bool has_lost_copy; /* one of several handles has been freed: the channel's app_data may be that one */
 	bool has_begun;     /* needs_recovery is on disk */
 	bool is_in_doubt; /* a commit failed after its commit block may have been written: the journal stays as it is */

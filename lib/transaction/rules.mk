@@ -13,6 +13,7 @@ ext2mb_sources += \
 	lib/transaction/journal.c \
 	lib/transaction/layout.c \
 	lib/transaction/preview.c \
+	lib/transaction/rehearsal.c \
 	lib/transaction/replay.c \
 	lib/transaction/start.c \
 	lib/transaction/superblock.c \

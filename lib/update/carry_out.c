@@ -54,16 +54,44 @@ static errcode_t check_again(const struct carrying *carrying, const struct updat
 	                                   carrying->problem);
 }
 
+static errcode_t open_path(const struct carrying *carrying, const char *path, int flags,
+                           struct update_filesystem *filesystem)
+{
+	const struct update_options *options = &carrying->options;
+	errcode_t error = update_filesystem_open(options, path, flags, filesystem, carrying->problem);
+
+	if (!error && !options->makes_new_file)
+		error = check_again(carrying, filesystem);
+	return error ? error : orphans_release_old(filesystem, options->image, carrying->problem);
+}
+
+/*
+ * Contents are written before the metadata that lead to them, and the size of a transaction is known after these: so
+ * all but the contents is tried in memory first, and a refusal leaves the image as it was.
+ */
+static errcode_t rehearse(const struct carrying *carrying, const char *path)
+{
+	const struct update_options *options = &carrying->options;
+	struct update_filesystem filesystem;
+	/* Orphans are released before, which is written. */
+	int flags = carrying->target->volume.has_orphans ? 0 : EXT2_FLAG_SKIP_MMP;
+	errcode_t error = open_path(carrying, path, flags, &filesystem);
+
+	if (!error)
+		error = apply_rehearse(options, carrying->plan, &filesystem, carrying->pool, carrying->problem);
+	/* What is in memory is dropped in any case. */
+	errcode_t close_error = update_filesystem_close(&filesystem, EXT2MB_ET_TRANSACTION_OVER);
+
+	(void)close_error;
+	return error ? problem_set(carrying->problem, error, options->image, "cannot update") : 0;
+}
+
 static errcode_t change(const struct carrying *carrying, const char *path)
 {
 	const struct update_options *options = &carrying->options;
 	struct update_filesystem filesystem;
-	errcode_t error = update_filesystem_open(options, path, &filesystem, carrying->problem);
+	errcode_t error = open_path(carrying, path, 0, &filesystem);
 
-	if (!error && !options->makes_new_file)
-		error = check_again(carrying, &filesystem);
-	if (!error)
-		error = orphans_release_old(&filesystem, options->image, carrying->problem);
 	if (!error)
 		error = apply_plan(options, carrying->plan, &filesystem, carrying->pool, carrying->report,
 		                   carrying->problem);
@@ -89,7 +117,10 @@ static errcode_t change_in_place(const struct carrying *carrying)
 	if (error)
 		return error;
 	target_unlock(carrying->target);
-	error = change(carrying, carrying->options.image);
+	if (carrying->options.is_atomic)
+		error = rehearse(carrying, carrying->options.image);
+	if (!error)
+		error = change(carrying, carrying->options.image);
 	return error ? error : compare(carrying, carrying->options.image);
 }
 
@@ -147,7 +178,7 @@ static errcode_t replay(const struct carrying *carrying, const struct working_co
 
 	if (!volume->needs_recovery && !volume->has_orphans)
 		return 0;
-	errcode_t error = update_filesystem_open(&carrying->options, copy->path, &filesystem, carrying->problem);
+	errcode_t error = update_filesystem_open(&carrying->options, copy->path, 0, &filesystem, carrying->problem);
 
 	if (!error)
 		error = orphans_release_old(&filesystem, carrying->options.image, carrying->problem);

@@ -285,6 +285,28 @@ START_TEST(test_mmp)
 }
 END_TEST
 
+/* After a failure nothing is written but this block: that nobody has the filesystem open any more. */
+START_TEST(test_mmp_after_failure)
+{
+	mb_image_make("-t ext4 -b 1024 -O mmp,^orphan_file -J size=1 -N 128 -E mmp_update_interval=1", "16M");
+	ext2_filsys fs;
+
+	ck_assert_ok(ext2fs_open(mb_image_path(), EXT2_FLAG_RW | EXT2_FLAG_64BITS | EXT2_FLAG_SKIP_MMP, 0, 0,
+	                         ext2mb_transaction_io_manager(0), &fs));
+	blk64_t block = fs->super->s_mmp_block;
+
+	ck_assert_ok(ext2mb_transaction_begin(fs));
+	ck_assert_ok(ext2mb_transaction_abort(fs));
+	ck_assert_int_eq(block_fill(fs, block - 1, 5), EXT2MB_ET_TRANSACTION_OVER);
+	ck_assert_int_eq(block_fill(fs, block + 1, 5), EXT2MB_ET_TRANSACTION_OVER);
+	ck_assert_int_eq(io_channel_write_blk64(fs->io, block, 2, block_on_disk(fs, block)),
+	                 EXT2MB_ET_TRANSACTION_OVER);
+	ck_assert_ok(block_fill(fs, block, 5));
+	ck_assert(is_filled_on_disk(fs, block, 5));
+	ext2fs_free(fs);
+}
+END_TEST
+
 START_TEST(test_named_data)
 {
 	mb_image_make(EXT4_1K, "16M");
@@ -512,6 +534,7 @@ int main(void)
 	tcase_add_test(tests, test_discard);
 	tcase_add_test(tests, test_backups);
 	tcase_add_test(tests, test_mmp);
+	tcase_add_test(tests, test_mmp_after_failure);
 	tcase_add_test(tests, test_named_data);
 	tcase_add_loop_test(tests, test_freed_data, 0, sizeof(frees) / sizeof(*frees));
 	tcase_add_loop_test(tests, test_largest, 0, 2);

@@ -91,7 +91,7 @@ static errcode_t run_batch(struct applying *applying, size_t first, size_t most,
 {
 	errcode_t error = place_batch(applying, first, most, done);
 
-	if (!error)
+	if (!error && !applying->is_rehearsal)
 		error = copy_contents(applying);
 	if (!error)
 		error = seal_batch(applying, first, *done);
@@ -129,7 +129,8 @@ static size_t next_batch(const struct applying *applying, size_t first)
 		count++;
 	}
 	/* Each batch writes its directories: many small batches at the end of a log cost more than a commit. */
-	if (begun > room / 2 && count < room / ACTION_LOGGED_BLOCKS / 4 && first + count < plan->count)
+	if (!applying->options->is_atomic && begun > room / 2 && count < room / ACTION_LOGGED_BLOCKS / 4 &&
+	    first + count < plan->count)
 		return 0;
 	return count;
 }
@@ -147,8 +148,21 @@ static errcode_t too_large(const struct applying *applying, uint64_t blocks)
 	                                                         "or give --new-file");
 }
 
+/* Ends a rehearsal: would the transaction be small enough? */
+static errcode_t check_size(const struct applying *applying)
+{
+	uint64_t blocks;
+	errcode_t error = update_filesystem_count(applying->filesystem, &blocks);
+
+	if (error)
+		return problem_set(applying->problem, error, applying->options->image, "cannot update");
+	return blocks > update_filesystem_log_room(applying->filesystem) ? too_large(applying, blocks) : 0;
+}
+
 static errcode_t commit(struct applying *applying)
 {
+	if (applying->is_rehearsal)
+		return check_size(applying);
 	uint64_t blocks = update_filesystem_log_blocks(applying->filesystem);
 	errcode_t error = update_filesystem_commit(applying->filesystem);
 
@@ -207,6 +221,39 @@ static errcode_t run_all(struct applying *applying)
 	return error ? error : commit(applying);
 }
 
+static errcode_t apply(struct applying *applying)
+{
+	errcode_t error = run_all(applying);
+
+	clear_batch(applying);
+	free(applying->placed);
+	free(applying->directories);
+	inode_map_free(&applying->numbers);
+	if (error || applying->is_rehearsal) {
+		errcode_t abort_error = ext2mb_transaction_abort(applying->filesystem->fs);
+
+		(void)abort_error;
+	}
+	return error;
+}
+
+errcode_t apply_rehearse(const struct update_options *options, struct update_plan *plan,
+                         struct update_filesystem *filesystem, struct pool *pool, struct problem *problem)
+{
+	struct applying applying = {
+		.options = options,
+		.plan = plan,
+		.problem = problem,
+		.pool = pool,
+		.filesystem = filesystem,
+		.format = &filesystem->volume.format,
+		.is_rehearsal = true,
+	};
+	errcode_t error = update_filesystem_rehearse(filesystem);
+
+	return error ? problem_set(problem, error, options->image, "cannot update") : apply(&applying);
+}
+
 errcode_t apply_plan(const struct update_options *options, struct update_plan *plan,
                      struct update_filesystem *filesystem, struct pool *pool, struct update_report *report,
                      struct problem *problem)
@@ -220,16 +267,6 @@ errcode_t apply_plan(const struct update_options *options, struct update_plan *p
 		.filesystem = filesystem,
 		.format = &filesystem->volume.format,
 	};
-	errcode_t error = run_all(&applying);
 
-	clear_batch(&applying);
-	free(applying.placed);
-	free(applying.directories);
-	inode_map_free(&applying.numbers);
-	if (error) {
-		errcode_t abort_error = ext2mb_transaction_abort(filesystem->fs);
-
-		(void)abort_error;
-	}
-	return error;
+	return apply(&applying);
 }

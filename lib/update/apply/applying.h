@@ -69,7 +69,8 @@ struct applying {
 	struct update_filesystem *filesystem;
 	const struct ondisk_format *format; /* of the filesystem */
 
-	bool may_divide; /* the transaction has nothing yet, so its first file may be written in parts (parts.h) */
+	bool is_rehearsal; /* no contents are copied, and nothing is committed */
+	bool may_divide;   /* the transaction has nothing yet, so its first file may be written in parts (parts.h) */
 	/* These belong to the batch: */
 	bool is_sealing;             /* inodes and directories have been changed */
 	uint64_t reserved_blocks;    /* of the log, for its actions but not for what they release */

@@ -8,6 +8,7 @@
 
 #include "allocator/core/bits.h"
 #include "ext2fs/fs_errors.h"
+#include "transaction/rehearsal.h"
 
 #define ACTION "cannot update"
 #define MOST_WITHOUT_JOURNAL 65536u
@@ -22,18 +23,18 @@ int64_t update_filesystem_time(const struct update_options *options, const struc
 	return last ? last : 1;
 }
 
-static errcode_t open_handle(const struct update_options *options, const char *path,
+static errcode_t open_handle(const struct update_options *options, const char *path, int flags,
                              struct update_filesystem *filesystem)
 {
-	const int flags = EXT2_FLAG_RW | EXT2_FLAG_64BITS | EXT2_FLAG_THREADS;
 	io_manager manager = options->manager ?
 	                             options->manager :
 	                             ext2mb_transaction_io_manager(options->makes_new_file ? EXT2MB_NO_JOURNAL : 0);
 	char offset[32];
 
 	snprintf(offset, sizeof(offset), "offset=%" PRIu64, options->offset_bytes);
-	errcode_t error = FS_ERROR_OF(
-		ext2fs_open2(path, options->offset_bytes ? offset : NULL, flags, 0, 0, manager, &filesystem->fs));
+	errcode_t error = FS_ERROR_OF(ext2fs_open2(path, options->offset_bytes ? offset : NULL,
+	                                           flags | EXT2_FLAG_RW | EXT2_FLAG_64BITS | EXT2_FLAG_THREADS, 0, 0,
+	                                           manager, &filesystem->fs));
 
 	if (error)
 		return error;
@@ -148,11 +149,11 @@ static errcode_t open_access(struct update_filesystem *filesystem)
 	return filesystem->touched ? 0 : ENOMEM;
 }
 
-errcode_t update_filesystem_open(const struct update_options *options, const char *path,
+errcode_t update_filesystem_open(const struct update_options *options, const char *path, int flags,
                                  struct update_filesystem *filesystem, struct problem *problem)
 {
 	*filesystem = (struct update_filesystem){ .most_logged_blocks = options->most_logged_blocks };
-	errcode_t error = open_handle(options, path, filesystem);
+	errcode_t error = open_handle(options, path, flags, filesystem);
 
 	if (!error)
 		error = volume_open(path, options->offset_bytes, &filesystem->volume, problem);
@@ -271,13 +272,35 @@ static errcode_t write_orphans(const struct update_filesystem *filesystem)
 	return error;
 }
 
-errcode_t update_filesystem_commit(struct update_filesystem *filesystem)
+static errcode_t write_last(struct update_filesystem *filesystem)
 {
 	errcode_t error =
 		quota_changes_apply(&filesystem->quota, &filesystem->access.access, filesystem->quota_inodes, NULL);
 
+	return error ? error : write_orphans(filesystem);
+}
+
+errcode_t update_filesystem_rehearse(struct update_filesystem *filesystem)
+{
+	return rehearsal_begin(filesystem->fs->io);
+}
+
+errcode_t update_filesystem_count(struct update_filesystem *filesystem, uint64_t *blocks)
+{
+	errcode_t error = write_last(filesystem);
+
+	*blocks = 0;
 	if (!error)
-		error = write_orphans(filesystem);
+		error = ext2mb_sync(filesystem->mb);
+	if (!error)
+		error = FS_ERROR_OF(ext2fs_flush(filesystem->fs));
+	return error ? error : rehearsal_count(filesystem->fs->io, blocks);
+}
+
+errcode_t update_filesystem_commit(struct update_filesystem *filesystem)
+{
+	errcode_t error = write_last(filesystem);
+
 	if (!error)
 		error = ext2mb_transaction_commit(filesystem->fs);
 	if (error)
@@ -308,6 +331,9 @@ errcode_t update_filesystem_close(struct update_filesystem *filesystem, errcode_
 	free(filesystem->touched);
 	/* What libext2fs has in memory is stale then. */
 	if (filesystem->fs && error) {
+		errcode_t mmp_error = ext2fs_mmp_stop(filesystem->fs);
+
+		(void)mmp_error;
 		ext2fs_free(filesystem->fs);
 	} else if (filesystem->fs) {
 		errcode_t fs_error = FS_ERROR_OF(ext2fs_close(filesystem->fs));

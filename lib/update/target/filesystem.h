@@ -44,9 +44,10 @@ struct update_filesystem {
 
 /*
  * Opens path, which is the image or a copy of it. This replays its journal; orphans are there still. Errors are those
- * of ext2mb_transaction_io_manager().
+ * of ext2mb_transaction_io_manager(). flags: 0, or EXT2_FLAG_SKIP_MMP for a rehearsal: ext2fs_open2() waits 11 s for
+ * others that could have the feature mmp's mark.
  */
-MUST_CHECK errcode_t update_filesystem_open(const struct update_options *options, const char *path,
+MUST_CHECK errcode_t update_filesystem_open(const struct update_options *options, const char *path, int flags,
                                             struct update_filesystem *filesystem, struct problem *problem);
 
 /*
@@ -63,6 +64,18 @@ uint32_t update_filesystem_deletion_time(ext2_filsys fs);
 
 /* Ends a step with a commit: afterwards all changes so far are on the disk. EXT2MB_ET_TRANSACTION_SIZE and others. */
 MUST_CHECK errcode_t update_filesystem_commit(struct update_filesystem *filesystem);
+
+/*
+ * Before the first change: nothing is written from now on (transaction/rehearsal.h). Afterwards the filesystem is
+ * closed as after an error.
+ */
+MUST_CHECK errcode_t update_filesystem_rehearse(struct update_filesystem *filesystem);
+
+/*
+ * In a rehearsal: counts the blocks that update_filesystem_commit() would write into the log. Errors of that function,
+ * but not EXT2MB_ET_TRANSACTION_SIZE.
+ */
+MUST_CHECK errcode_t update_filesystem_count(struct update_filesystem *filesystem, uint64_t *blocks);
 
 /* The most blocks that a commit would write into the log now, and the number that it may write. */
 uint64_t update_filesystem_log_blocks(const struct update_filesystem *filesystem);
