@@ -195,7 +195,7 @@ unmount() {
 	image=$loop_backing
 	umount "$1" || fail "$1: cannot be unmounted"
 	unmount_tries=0
-	while [ -n "$image" ] && loop_file "$unmounted" && [ "$loop_backing" = "$image" ] && [ $unmount_tries -lt 100 ]; do
+	while [ -n "$image" ] && loop_file "$unmounted" && [ "$loop_backing" = "$image" ] && [ $unmount_tries -lt 1200 ]; do
 		# Not one that somebody has attached, and that stays.
 		read -r autoclear 2>/dev/null <"/sys/block/${unmounted#/dev/}/loop/autoclear" || break
 		[ "$autoclear" = 1 ] || break
