@@ -42,5 +42,6 @@ update_sources := \
 	lib/update/target/holding.c \
 	lib/update/target/need.c \
 	lib/update/target/orphans.c \
+	lib/update/target/separate_trees.c \
 	lib/update/target/working_copy.c \
 	lib/update/update.c

@@ -15,6 +15,7 @@
 #include "update/target/against.h"
 #include "update/holes.h"
 #include "update/target/examine.h"
+#include "update/target/separate_trees.h"
 
 void update_report_clear(struct update_report *report)
 {
@@ -192,6 +193,17 @@ static errcode_t check_paths(const struct update_options *options, struct proble
 	return error;
 }
 
+static errcode_t change_image(const struct update_options *options, struct update_plan *plan,
+                              struct update_target *target, struct delta_old *old, struct pool *pool,
+                              struct update_report *report, struct problem *problem)
+{
+	const struct geometry *geometry = &target->volume.geometry;
+	uint64_t bytes = geometry->end_block << geometry->block_bits;
+	errcode_t error = carry_out(options, plan, target, old, pool, report, problem);
+
+	return error ? error : separate_trees_warn(options, bytes, &report->warnings);
+}
+
 /* Files without names may be what is left of this update, if a crash has ended it: then it is not finished yet. */
 static bool has_work(const struct update_plan *plan, const struct update_target *target)
 {
@@ -230,7 +242,7 @@ static errcode_t update_with(const struct update_options *options, struct pool *
 	if (!error && !options->is_dry_run)
 		error = holes_find(options, &plan, &target.volume, pool, problem);
 	if (!error && has_work(&plan, &target) && !options->is_dry_run)
-		error = carry_out(options, &plan, &target, &old, pool, report, problem);
+		error = change_image(options, &plan, &target, &old, pool, report, problem);
 	else if (!error)
 		error = against_compare(options, options->image, pool, &old, &report->delta, problem);
 	target_close(&target);
