@@ -50,27 +50,26 @@ errcode_t orphan_release_end(struct orphan_release *release, const struct orphan
 	return error;
 }
 
-static errcode_t read_links(struct orphan_release *release, ext2_ino_t ino, uint32_t *links)
+static errcode_t read_inode(struct orphan_release *release, ext2_ino_t ino, struct inode_decoded *inode)
 {
 	struct block_access *access = &release->access.access;
 	SCOPE_FREE void *raw = malloc(access->format->inode_bytes);
-	struct inode_decoded inode;
 
 	if (!raw)
 		return ENOMEM;
-	errcode_t error = inode_store_read(access, ino, raw, &inode);
+	errcode_t error = inode_store_read(access, ino, raw, inode);
 
-	if (error == EXT2_ET_BAD_INODE_NUM || error == EXT2_ET_INODE_CSUM_INVALID)
-		return EXT2MB_ET_ORPHAN_INODE;
-	*links = inode.value.links;
-	return error;
+	return error == EXT2_ET_BAD_INODE_NUM || error == EXT2_ET_INODE_CSUM_INVALID ? EXT2MB_ET_ORPHAN_INODE : error;
 }
 
-errcode_t orphan_release_inode(struct orphan_release *release, ext2_ino_t ino)
+errcode_t orphan_release_inode(struct orphan_release *release, ext2_ino_t ino, uint32_t index)
 {
-	uint32_t links = 0;
-	errcode_t error = read_links(release, ino, &links);
+	struct inode_decoded inode = { 0 };
+	errcode_t error = read_inode(release, ino, &inode);
+	uint32_t links = inode.value.links;
 
+	if (!error && inode_release_was_done(&inode, index))
+		return 0;
 	if (!error)
 		error = links ? inode_release_truncate(&release->release, ino) :
 		                inode_release_delete(&release->release, ino);

@@ -19,10 +19,11 @@ struct orphan_release {
 MUST_CHECK errcode_t orphan_release_begin(struct orphan_release *release, struct ext2mb *mb);
 
 /*
- * EXT2MB_ET_ORPHAN_INODE (not in use, or damaged, or its blocks cannot be its own): nothing has been changed. After
- * other errors the inode may be half released: blocks stay in use that no inode refers to.
+ * index: of the orphan, for inode_release_was_done(). EXT2MB_ET_ORPHAN_INODE (not in use, or damaged, or its blocks
+ * cannot be its own): nothing has been changed. After other errors the inode may be half released: blocks stay in use
+ * that no inode refers to.
  */
-MUST_CHECK errcode_t orphan_release_inode(struct orphan_release *release, ext2_ino_t ino);
+MUST_CHECK errcode_t orphan_release_inode(struct orphan_release *release, ext2_ino_t ino, uint32_t index);
 
 /*
  * Writes the quotas of what has been released, also after an error; last. EXT2MB_ET_QUOTA_FILE (why names it); errors

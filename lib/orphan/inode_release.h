@@ -48,6 +48,16 @@ struct inode_release_need {
 };
 
 /*
+ * Has the orphan with this index been released already? e2fsck's replay of a journal (1.47, -E journal_only) releases
+ * the orphans, too, but leaves their entries in the orphan file. An orphan there has no time of deletion; on the list
+ * it has the next one's number in its place.
+ */
+static inline bool inode_release_was_done(const struct inode_decoded *inode, uint32_t index)
+{
+	return index < EXT2MB_ORPHAN_ON_LIST && !inode->value.links && inode->deletion_time;
+}
+
+/*
  * All of these: EXT2MB_ET_ORPHAN_INODE: the inode is not in use, or damaged, or owns what cannot be its own; nothing
  * has been changed. ENOMEM, errors in reading. Other errors, of writing and of the allocator, leave it half released:
  * the step must not be committed.

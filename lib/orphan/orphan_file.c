@@ -255,7 +255,7 @@ static errcode_t release_range(struct ext2mb_orphans *orphans, struct orphan_rel
 
 	for (ext2_ino_t ino = ext2mb_orphan_next(orphans, &index); ino && index < end;
 	     index++, ino = ext2mb_orphan_next(orphans, &index)) {
-		errcode_t error = orphan_release_inode(release, ino);
+		errcode_t error = orphan_release_inode(release, ino, index);
 		if (!error)
 			error = ext2mb_orphan_delete(orphans, index, ino);
 		if (error) {

@@ -339,6 +339,35 @@ START_TEST(test_release)
 }
 END_TEST
 
+/* e2fsck -E journal_only releases orphans, and leaves their entries in the file. */
+START_TEST(test_released_before)
+{
+	struct ext2mb_orphan_released counts = { .struct_bytes = sizeof(counts) };
+	struct ext2mb_orphans *orphans;
+	uint32_t index, first = 0;
+	ext2_filsys fs;
+
+	mb_image_make("-t ext4 -b 1024 -N 4096 -O orphan_file", "20M");
+	fs = mb_image_open();
+	ck_assert_ok(ext2fs_read_bitmaps(fs));
+	ck_assert_ok(ext2mb_orphan_open(fs, NULL, NULL, 0, &orphans));
+	ext2_ino_t gone = new_file(fs, 0);
+
+	ck_assert_ok(ext2mb_orphan_add(orphans, 0, gone, &index));
+	ck_assert_ok(ext2mb_orphan_add(orphans, 0, new_file(fs, 0), &index));
+	ck_assert_ok(ext2fs_write_inode(fs, gone, &(struct ext2_inode){ .i_dtime = 1700000000 }));
+	ext2fs_inode_alloc_stats2(fs, gone, -1, 0);
+	ck_assert_ok(ext2fs_flush(fs));
+	ck_assert_ok(ext2mb_orphan_release(orphans, &counts, NULL, 0));
+	ck_assert_uint_eq(counts.deleted, 1);
+	ck_assert_uint_eq(ext2mb_orphan_next(orphans, &first), 0);
+	ck_assert_ok(ext2mb_orphan_sync(orphans));
+	ext2mb_orphan_close(orphans);
+	ck_assert_ok(ext2fs_close(fs));
+	mb_image_check();
+}
+END_TEST
+
 /* The quota file of groups has lost its header. */
 START_TEST(test_quota)
 {
@@ -373,6 +402,7 @@ static Suite *orphan_damage_suite(void)
 	tcase_set_timeout(damage, 60);
 	tcase_add_loop_test(damage, test_open, 0, DAMAGES);
 	tcase_add_loop_test(damage, test_release, 0, SPOILS);
+	tcase_add_test(damage, test_released_before);
 	tcase_add_test(damage, test_quota);
 	suite_add_tcase(suite, damage);
 	return suite;

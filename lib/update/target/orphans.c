@@ -109,15 +109,6 @@ errcode_t orphans_release(struct update_filesystem *filesystem)
 
 /* --- Those of before ---------------------------------------------------------------------------------------------- */
 
-/*
- * e2fsck 1.47's replay of a journal (-E journal_only) releases the orphans, too, but leaves their entries in the orphan
- * file. An orphan there has no time of deletion.
- */
-static bool is_released(const struct inode_decoded *inode, uint32_t index)
-{
-	return index < EXT2MB_ORPHAN_ON_LIST && !inode->value.links && inode->deletion_time;
-}
-
 /* Notes the orphans, and which of them have links: those are truncated, and no update has made them. */
 static errcode_t note_old(struct update_filesystem *filesystem, bool *has_links)
 {
@@ -131,8 +122,9 @@ static errcode_t note_old(struct update_filesystem *filesystem, bool *has_links)
 	while (!error && (ino = ext2mb_orphan_next(filesystem->orphans, &index))) {
 		error = inode_store_read(access, ino, raw, &inode);
 		if (!error)
-			error = is_released(&inode, index) ? ext2mb_orphan_delete(filesystem->orphans, index, ino) :
-			                                     note(filesystem, ino, index);
+			error = inode_release_was_done(&inode, index) ?
+			                ext2mb_orphan_delete(filesystem->orphans, index, ino) :
+			                note(filesystem, ino, index);
 		*has_links |= !error && inode.value.links;
 		index++;
 	}
