@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source_elsewhere.h"
 #include "source_limits_option.h"
 #include "support/io/same_file.h"
 #include "support/run/memory.h"
@@ -53,6 +54,7 @@ static void add_source(struct command *command, const struct taken_option *optio
 		usage_error("-d \"\": no source is named");
 	if (source_names_nothing(argument))
 		usage_error("-d %s: no file is named", argument);
+	refuse_source_elsewhere(argument);
 	for (size_t i = 0; i + 1 < command->sources.count; i++)
 		if (is_input && source_is_standard_input(command->sources.list[i]))
 			usage_error("-d %s: standard input can be read only once", argument);

@@ -2,7 +2,7 @@
 /*
  * The functions of a kind of source: recognising it by its name, and reading it into a tree. A kind is a file that
  * defines one struct source_kind, declared below, and a row of the table in source/sources.c. No other code lists
- * them; the help of -d (misc/e2populate_options.c) and misc/e2populate.8 name them. It lies in the room whose subject
+ * them; the help of -d (misc/e2populate_rows.c) and misc/e2populate.8 name them. It lies in the room whose subject
  * it is, or in a new one between host and manifest in tests/house/direction/order. If paths come in any order,
  * tree_builder.h makes the tree. A file is opened by source_file_open(), which knows standard input, pipes and the
  * image itself.
