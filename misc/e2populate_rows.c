@@ -5,6 +5,7 @@
 #include "dm_verity_options.h"
 #include "e2populate_set.h"
 #include "layer_cache_options.h"
+#include "platform_option.h"
 #include "source_limits_option.h"
 #include "verity_options.h"
 
@@ -41,9 +42,11 @@ static const struct option_row own_rows[] = {
 	  .set = add_source,
 	  .help = "the directory, the archive (tar, cpio, zip, also compressed; -: standard input; others\n"
 	          "as KIND:FILE: 7z, ar, cab, iso, lha, rar, rpm, warc, xar), the manifest (FILE.mtree,\n"
-	          "mtree:FILE), the OCI image (oci:DIR[:REF]) or the image or device with ext2, ext3 or\n"
+	          "mtree:FILE), the container image (oci:DIR[:REF], oci-archive:FILE[:REF],\n"
+	          "docker-archive:FILE[:NAME]) or the image or device with ext2, ext3 or\n"
 	          "ext4 (image:FILE[?offset=N,noload] where it is not told by itself) to put into the\n"
 	          "filesystem; several are laid over each other, the last one on top" },
+	PLATFORM_ROW(options.platform),
 	{ .name = "exclude",
 	  .argument = "PATTERN",
 	  .kind = ARGUMENT_TEXT,

@@ -22,6 +22,7 @@ e2populate_sources := \
 	misc/e2populate_set.c \
 	misc/against_option.c \
 	misc/mke2fs_options.c \
+	misc/platform_option.c \
 	misc/source_elsewhere.c \
 	misc/source_limits_option.c \
 	misc/verity_options.c \
@@ -30,6 +31,7 @@ e2update_sources := \
 	misc/against_option.c \
 	misc/e2update.c \
 	misc/e2update_options.c \
+	misc/platform_option.c \
 	misc/source_elsewhere.c \
 	misc/source_limits_option.c \
 	$(tool_sources)

@@ -329,6 +329,7 @@ static errcode_t scan_tree(struct scanned *scanned, const struct workplace *work
 		.asks_for_holes = options->zeros_of_source,
 		.asks_for_times = options->all_times,
 		.takes_encrypted = true,
+		.platform = options->platform,
 		.warnings = &report->warnings,
 		.progress = options->progress,
 	};
