@@ -15,6 +15,7 @@
 #include "e2populate_rows.h"
 #include "e2populate_set.h"
 #include "layer_cache_options.h"
+#include "oci_config_option.h"
 #include "populate/format/mke2fs.h"
 #include "source/sources.h"
 #include "support/run/memory.h"
@@ -241,6 +242,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	if (!*command->options.image)
 		usage_error("IMAGE is \"\"");
 	choose_against(command);
+	oci_config_check(&command->options);
 	if (next < argument_count)
 		command->options.size = arguments[next++];
 	choose_size(command);

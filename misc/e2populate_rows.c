@@ -249,6 +249,12 @@ static const struct option_row own_rows[] = {
 	  .help = "with --zeros=source, IMAGE shares blocks with SOURCE where both are on\n"
 	          "one filesystem that can do this, as XFS and btrfs (auto, the default);\n"
 	          "always fails where it cannot" },
+	{ .name = "oci-config",
+	  .argument = "FILE",
+	  .kind = ARGUMENT_FILE,
+	  FIELD(options.oci_config),
+	  .help = "write how a container image is started (Entrypoint, Env, User and so on) to FILE, as\n"
+	          "JSON" },
 	{ .name = "verify",
 	  FIELD(options.verify),
 	  .help = "check the image with e2fsck(8) and compare everything in it with\n"

@@ -22,6 +22,7 @@ e2populate_sources := \
 	misc/e2populate_set.c \
 	misc/against_option.c \
 	misc/mke2fs_options.c \
+	misc/oci_config_option.c \
 	misc/platform_option.c \
 	misc/source_elsewhere.c \
 	misc/source_limits_option.c \
