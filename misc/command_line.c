@@ -12,6 +12,7 @@
 #include <ext2fs/ext2mb_version.h>
 
 #include "completion.h"
+#include "support/text/nearest.h"
 #include "support/text/units.h"
 #include "support/vector.h"
 
@@ -312,6 +313,35 @@ static void read_option(const struct option_row *row, char *argument, struct com
 		row->set(command, &option);
 }
 
+/* After getopt(3)'s message about an option by name: the one that was meant, in one line, if one is like it. */
+static bool propose(const struct all_options *all, const char *argument)
+{
+	SCOPE_FREE char *name = NULL;
+
+	/* A letter is in optopt, and so is an option that was found, but must not have an argument, or must have one.
+	 */
+	if (optopt || strncmp(argument, "--", 2) != 0)
+		return false;
+	name = strndup(argument + 2, strcspn(argument + 2, "="));
+	if (!name)
+		return false;
+	struct nearest nearest = nearest_to(name);
+
+	for (size_t i = 0; i < all->count; i++) {
+		const char *candidate = all->rows[i]->name;
+
+		if (!candidate || !all->rows[i]->help)
+			continue;
+		/* It is ambiguous: getopt(3) has listed what it may be. */
+		if (strncmp(candidate, name, strlen(name)) == 0)
+			return false;
+		nearest_try(&nearest, candidate);
+	}
+	if (nearest.word)
+		fprintf(stderr, "%s: did you mean --%s?\n", tool_name, nearest.word);
+	return nearest.word;
+}
+
 int command_line_read(const struct command_line *line, int argument_count, char **arguments, struct command *command)
 {
 	struct all_options all;
@@ -322,6 +352,8 @@ int command_line_read(const struct command_line *line, int argument_count, char 
 	while ((option = getopt_long(argument_count, arguments, all.letters, all.names, NULL)) != -1) {
 		const struct option_row *row = row_of(&all, option);
 
+		if (!row && propose(&all, arguments[optind - 1]))
+			exit_for_usage();
 		if (!row && line->advice)
 			usage_error("%s", line->advice);
 		if (!row)

@@ -236,11 +236,85 @@ static void print_zsh(const struct command_line *line, const struct option_row *
 	printf(")' '*:file:_files' $options\n");
 }
 
+/* --- fish ------------------------------------------------------------------------------------------------------- */
+
+/* The first word to which the options belong; NULL: they belong to the tool. */
+static const char *fish_word;
+
+/* Prints one line within single quotes. */
+static void print_fish_text(const char *text)
+{
+	size_t length = strlen(text);
+
+	while (length && strchr(": \n", text[length - 1]))
+		length--;
+	putchar('\'');
+	for (size_t index = 0; index < length; index++) {
+		if (text[index] == '\'' || text[index] == '\\')
+			putchar('\\');
+		putchar(text[index] == '\n' ? ' ' : text[index]);
+	}
+	putchar('\'');
+}
+
+static void print_fish_argument(const struct option_row *row)
+{
+	char word[WORD_BYTES];
+
+	if (row->kind == ARGUMENT_NONE)
+		return;
+	/* An argument that may be left out is never the next word. */
+	if (!row->is_optional)
+		printf(row->kind == ARGUMENT_FILE || row->kind == ARGUMENT_IMAGE ? " -r -F" : " -x");
+	if (row->kind == ARGUMENT_DIRECTORY) {
+		printf(" -a '(__fish_complete_directories)'");
+	} else if (option_row_word(row, 0, word)) {
+		printf(" -a '");
+		print_words(row);
+		putchar('\'');
+	}
+}
+
+static void print_fish_option(const struct option_row *row)
+{
+	printf("complete -c %s", tool_name);
+	if (fish_word)
+		printf(" -n '__fish_seen_subcommand_from %s'", fish_word);
+	if (row->letter)
+		printf(" -s %c", row->letter);
+	if (row->name)
+		printf(" -l %s", row->name);
+	print_fish_argument(row);
+	printf(" -d ");
+	print_fish_text(row->help);
+	putchar('\n');
+}
+
+static void print_fish(const struct command_line *line, const struct option_row *standard_rows)
+{
+	const struct command_line *after;
+
+	printf("# Completion for fish, made from the options of %s.\n", tool_name);
+	if (!line->after_word) {
+		for_each_row(line, standard_rows, print_fish_option);
+		return;
+	}
+	printf("complete -c %s -n __fish_use_subcommand -f -a '", tool_name);
+	print_first_words(line);
+	printf(" --help --version'\n");
+	for (unsigned int index = 0; (after = line->after_word(index)); index++) {
+		fish_word = after->word;
+		for_each_row(after, standard_rows, print_fish_option);
+	}
+}
+
 void completion_print(const struct command_line *line, const struct option_row *standard_rows,
                       enum completion_shell shell)
 {
 	if (shell == COMPLETION_BASH)
 		print_bash(line, standard_rows);
+	else if (shell == COMPLETION_FISH)
+		print_fish(line, standard_rows);
 	else
 		print_zsh(line, standard_rows);
 }

@@ -4,11 +4,12 @@
 
 #include "command_line.h"
 
-#define COMPLETION_SHELLS "bash|zsh" /* as enum completion_shell has them */
+#define COMPLETION_SHELLS "bash|zsh|fish" /* as enum completion_shell has them */
 
 enum completion_shell {
 	COMPLETION_BASH,
 	COMPLETION_ZSH,
+	COMPLETION_FISH,
 };
 
 /* Writes the tool's file to standard output. standard_rows are the options that all tools have. */

@@ -289,7 +289,9 @@ static void set_image(struct command *command, int count, char **arguments)
 	if (count > 2)
 		usage_error("%s: nothing may follow SIZE", arguments[2]);
 	command->options.image = arguments[0];
-	command->size = count > 1 ? arguments[1] : NULL;
+	command->size = count > 1 ? mke2fs_size(arguments[1], command->size_text) : NULL;
+	if (count > 1 && !command->size)
+		usage_error("SIZE: %s is not a size, as 64M, 1.5GiB or 10MB is", arguments[1]);
 	if (!command->size && command->mke2fs.count)
 		usage_error("%s is for mke2fs(8), which makes a new image: give its SIZE, too",
 		            command->mke2fs.list[0]);

@@ -20,6 +20,7 @@ struct command {
 	size_t processor_count;
 	struct machine machine; /* a NULL name: none */
 	const char *size;       /* of the new image; NULL: the image exists */
+	char size_text[MKE2FS_SIZE_BYTES];
 	bool force;
 	bool is_aged;      /* age the new image before the workload */
 	bool is_half_full; /* fill half of the new image before the workload */

@@ -4,6 +4,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <ext2fs/ext2_fs.h>
+#include <ext2fs/ext2mb_version.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include "analyze/forms/form_delta.h"
 #include "e2populate_options.h"
 #include "layer_cache_command.h"
+#include "oci_config_option.h"
 #include "populate/populate.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
@@ -378,6 +380,16 @@ static int open_mke2fs_output(void)
 	return descriptor < 0 ? 0 : descriptor;
 }
 
+/*
+ * The log of a builder that calls mke2fs shows who answered. mke2fs prints its version on standard error unless it is
+ * to be quiet, so programs that read what it prints expect a line there.
+ */
+static void print_maker(const struct command *command)
+{
+	if (is_stand_in(command) && !command->quiet && !command->options.size_only)
+		fprintf(stderr, "%s: made by e2populate %s\n", tool_name, EXT2MB_VERSION_STRING);
+}
+
 static int run(struct command *command)
 {
 	struct problem problem = { 0 };
@@ -396,6 +408,7 @@ static int run(struct command *command)
 		populate_report_clear(&report);
 		return print_problem(&problem);
 	}
+	print_maker(command);
 	for (size_t i = 0; i < report.warnings.count; i++)
 		print_problem(&report.warnings.list[i]);
 	report_print_skipped(&command->options, &report);
@@ -407,11 +420,12 @@ static int run(struct command *command)
 		report_print_size(&command->options, &report);
 	else if (!command->quiet)
 		report_print(&command->options, &report);
-	errcode_t ranges_error =
-		against_write_ranges(&command->against, command->options.image, &report.delta, &problem);
+	errcode_t text_error = against_write_ranges(&command->against, command->options.image, &report.delta, &problem);
 
+	if (!text_error)
+		text_error = oci_config_write(&command->options, &report, &problem);
 	populate_report_clear(&report);
-	if (ranges_error)
+	if (text_error)
 		return print_problem(&problem);
 	return report_end(&command->options, error) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -25,11 +25,11 @@ struct command {
 	bool metadata_limit_given;
 	struct against against;
 	bool zeros_given, layout_given;
-	const char *reflink_given; /* NULL: it is not */
-	bool size_like;            /* of the first source that is an image: */
-	char size_text[24];        /* its size */
-	bool is_mke2fs;            /* invoked as mke2fs: only -d differs from it */
-	const char *type;          /* from the name it is invoked by: "ext3" for mkfs.ext3; NULL: none */
+	const char *reflink_given;         /* NULL: it is not */
+	bool size_like;                    /* of the first source that is an image */
+	char size_text[MKE2FS_SIZE_BYTES]; /* a size that is not as the user gave it */
+	bool is_mke2fs;                    /* invoked as mke2fs: only -d differs from it */
+	const char *type;                  /* from the name it is invoked by: "ext3" for mkfs.ext3; NULL: none */
 	struct argument_list sources, casefolded;
 	struct argument_list mke2fs; /* what is passed on */
 	char *extended;              /* all -E, owned */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "platform_option.h"
+#include "source_elsewhere.h"
 #include "source_limits_option.h"
 #include "support/io/same_file.h"
 #include "support/run/memory.h"
@@ -53,6 +55,7 @@ static void add_source(struct command *command, const struct taken_option *optio
 		usage_error("-d \"\": no source is named");
 	if (source_names_nothing(argument))
 		usage_error("-d %s: no file is named", argument);
+	refuse_source_elsewhere(argument);
 	for (size_t i = 0; i + 1 < command->sources.count; i++)
 		if (is_input && source_is_standard_input(command->sources.list[i]))
 			usage_error("-d %s: standard input can be read only once", argument);
@@ -129,7 +132,7 @@ static const struct option_row options[] = {
 	  .kind = ARGUMENT_FILE,
 	  FIELD(sources),
 	  .set = add_source,
-	  .help = "a directory, an archive, a manifest, an OCI image or an image of ext2, ext3 or ext4, as for\n"
+	  .help = "a directory, an archive, a manifest, a container image or an image of ext2, ext3 or ext4, as for\n"
 	          "e2populate(8); several are laid over each other, the last one on top" },
 	{ .name = "mirror", FIELD(options.mirrors), .help = "remove what no SOURCE has" },
 	{ .name = "remove",
@@ -152,6 +155,7 @@ static const struct option_row options[] = {
 	  FIELD(options.layering.whiteouts),
 	  .help = "how a SOURCE removes files of IMAGE and of those before it (oci: .wh.NAME)" },
 	{ .heading = "What is taken from SOURCE" },
+	PLATFORM_ROW(options.platform),
 	{ .name = "exclude",
 	  .argument = "PATTERN",
 	  .kind = ARGUMENT_TEXT,

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "mke2fs_options.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "support/text/units.h"
 
 /* Numbers and sizes are passed on unchanged; mke2fs checks them. */
 #define PASSED_ON(character, what, words)                                                                              \
@@ -37,11 +43,18 @@ const struct option_row mke2fs_options[] = {
 
 void mke2fs_arguments_add(struct argument_list *arguments, char letter, const char *argument)
 {
-	char *text = NULL;
+	char *text = NULL, *empty = NULL;
 
 	if (asprintf(&text, "-%c%s", letter, argument ? argument : "") < 0)
 		exit_without_memory();
 	argument_list_add(arguments, text);
+	if (!argument || *argument)
+		return;
+	/* Attached to its letter, nothing would be the next word. */
+	empty = strdup("");
+	if (!empty)
+		exit_without_memory();
+	argument_list_add(arguments, empty);
 }
 
 void mke2fs_arguments_free(struct argument_list *arguments)
@@ -49,4 +62,22 @@ void mke2fs_arguments_free(struct argument_list *arguments)
 	for (size_t index = 0; index < arguments->count; index++)
 		free(arguments->list[index]);
 	free(arguments->list);
+}
+
+const char *mke2fs_size(const char *size, char text[MKE2FS_SIZE_BYTES])
+{
+	uint64_t bytes;
+	char *end;
+
+	errno = 0;
+	strtoull(size, &end, 0);
+	bool has_unit = *end && strchr("sSkKmMgGtT", *end);
+
+	if (isdigit((unsigned char)*size) && !errno && !end[has_unit])
+		return size;
+	/* Only with a letter: mke2fs counts blocks without one. */
+	if (units_parse_bytes(size, 1, &bytes) || isdigit((unsigned char)size[strlen(size) - 1]))
+		return NULL;
+	snprintf(text, MKE2FS_SIZE_BYTES, "%" PRIu64 "K", bytes / 1024);
+	return text;
 }

@@ -19,8 +19,13 @@ e2populate_sources := \
 	misc/layer_cache_option.c \
 	misc/e2populate.c \
 	misc/e2populate_options.c \
+	misc/e2populate_rows.c \
+	misc/e2populate_set.c \
 	misc/against_option.c \
 	misc/mke2fs_options.c \
+	misc/oci_config_option.c \
+	misc/platform_option.c \
+	misc/source_elsewhere.c \
 	misc/source_limits_option.c \
 	misc/verity_options.c \
 	$(tool_sources)
@@ -29,6 +34,8 @@ e2update_sources := \
 	misc/e2update.c \
 	misc/e2update_options.c \
 	misc/layer_cache_option.c \
+	misc/platform_option.c \
+	misc/source_elsewhere.c \
 	misc/source_limits_option.c \
 	$(tool_sources)
 e2allocsim_sources := \

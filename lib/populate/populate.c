@@ -602,4 +602,5 @@ void populate_report_clear(struct populate_report *report)
 	report->source_count = 0;
 	delta_free(&report->delta);
 	warnings_clear(&report->warnings);
+	image_configuration_clear(&report->configuration);
 }

@@ -307,6 +307,9 @@ static errcode_t read_sources(struct scanned *scanned, const struct workplace *w
 
 	if (!error)
 		error = sources_read_unchanged(&reading, work->pool, &scanned->tree, work->problem);
+	if (!error && options->oci_config && !report->configuration.text)
+		error = problem_set_reason(work->problem, EINVAL, options->oci_config,
+		                           "cannot write the image's configuration", "no source is a container image");
 	if (!error)
 		error = report_sources(scanned, work, report);
 	if (!error && scan_options->layers)
@@ -329,6 +332,8 @@ static errcode_t scan_tree(struct scanned *scanned, const struct workplace *work
 		.asks_for_holes = options->zeros_of_source,
 		.asks_for_times = options->all_times,
 		.takes_encrypted = true,
+		.platform = options->platform,
+		.configuration = options->oci_config ? &report->configuration : NULL,
 		.warnings = &report->warnings,
 		.progress = options->progress,
 	};

@@ -41,8 +41,15 @@ source_sources := \
 	lib/source/kind/stored_contents.c \
 	lib/source/labels/file_contexts.c \
 	lib/source/labels/labels.c \
+	lib/source/layers/docker_archive.c \
+	lib/source/layers/image_configuration.c \
+	lib/source/layers/image_files.c \
+	lib/source/layers/image_layers.c \
 	lib/source/layers/merge.c \
+	lib/source/layers/oci_choice.c \
 	lib/source/layers/oci_image.c \
+	lib/source/layers/platform.c \
+	lib/source/layers/tar_members.c \
 	lib/source/layers/whiteouts.c \
 	lib/source/manifest/manifest_source.c \
 	lib/source/manifest/metadata.c \

@@ -13,7 +13,8 @@
 
 /* All kinds of sources. A name without a prefix goes to the first kind that takes it; the archive kind takes any. */
 static const struct source_kind *const kinds[] = {
-	&directory_source, &manifest_source, &image_source, &archive_source, &oci_image_source,
+	&directory_source, &manifest_source,    &image_source,          &archive_source,
+	&oci_image_source, &oci_archive_source, &docker_archive_source,
 };
 
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
@@ -92,7 +93,7 @@ errcode_t source_scan(struct source *source, const struct scan_options *options,
 }
 
 struct stack {
-	struct source *sources;     /* their paths are owned */
+	struct source *sources;     /* their paths and names are owned */
 	struct merge_layer *layers; /* numbered as the sources; a layer's tree is NULL until it has been read */
 	size_t count, source_capacity, layer_capacity;
 	size_t next;                  /* the first source that has not been read */
@@ -114,8 +115,11 @@ static errcode_t add_layer(void *context, const struct source *source)
 		error = vector_reserve(&stack->sources, &stack->source_capacity, stack->count + 1,
 		                       sizeof(*stack->sources));
 	copy.path = error ? NULL : strdup(source->path);
-	if (!copy.path)
+	copy.name = copy.path && source->name ? strdup(source->name) : NULL;
+	if (!copy.path || (source->name && !copy.name)) {
+		free((char *)copy.path);
 		return ENOMEM;
+	}
 	stack->sources[stack->count] = copy;
 	stack->layers[stack->count++] = (struct merge_layer){ .whiteouts = stack->whiteouts };
 	return 0;
@@ -233,7 +237,7 @@ static void show_total(const struct stack *stack)
 		    (!strcmp(source->path, "-") ? fstat(STDIN_FILENO, &status) : stat(source->path, &status)) ||
 		    !S_ISREG(status.st_mode))
 			return;
-		bytes += (uint64_t)status.st_size;
+		bytes += source->is_part ? source->bytes : (uint64_t)status.st_size;
 	}
 	progress_total(stack->options->progress, bytes);
 }
@@ -307,8 +311,10 @@ errcode_t sources_scan(const char *const *sources, uint32_t count, const struct 
 		tree_destroy(stack.layers[i].tree);
 		links_below_destroy(&stack.layers[i].below);
 	}
-	for (size_t i = 0; i < stack.count; i++)
+	for (size_t i = 0; i < stack.count; i++) {
 		free((char *)stack.sources[i].path);
+		free((char *)stack.sources[i].name);
+	}
 	free(stack.layers);
 	free(stack.sources);
 	return error;

@@ -10,6 +10,8 @@ support_sources := \
 	lib/support/text/json_document.c \
 	lib/support/text/markup.c \
 	lib/support/text/text_line.c \
+	lib/support/text/nearest.c \
+	lib/support/text/shell_word.c \
 	lib/support/text/units.c \
 	lib/support/utf8.c \
 	lib/support/vector.c \

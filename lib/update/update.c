@@ -74,6 +74,7 @@ static errcode_t read_sources(const struct update_options *options, const struct
 		.asks_for_times = options->all_times,
 		.asks_for_holes = options->zeros_of_source,
 		.asks_for_projects = volume->format.project,
+		.platform = options->platform,
 		.warnings = &report->warnings,
 		.progress = options->progress,
 	};

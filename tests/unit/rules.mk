@@ -110,6 +110,7 @@ unit_tests := \
 	sized_struct \
 	stats_text \
 	stripe \
+	texts \
 	time_left \
 	trace \
 	transaction \

@@ -74,6 +74,8 @@ struct populate_options {
 	bool block_size_given;         /* -b among mke2fs */
 	bool usage_given;              /* -T among mke2fs */
 	bool own_defaults;         /* blocks of 4 KiB, and no holes that are not worth an extent; false: as mke2fs(8) */
+	const char *platform;      /* of container images, OS/ARCH[/VARIANT]; NULL: the host's */
+	const char *oci_config;    /* a file that the caller writes report->configuration to; NULL: none */
 	const char *layer_cache;   /* a folder of unpacked layers (source/pack/layer_cache.h); NULL: none */
 	bool layer_cache_is_usual; /* it is the usual one: folders above it are made, too */
 	uint64_t layer_cache_bytes; /* which that may take on the disk; 0: no limit */

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "source/kind/source_kind.h"
+#include "source/layers/image_configuration.h"
 #include "ondisk/dm_verity.h"
 #include "ondisk/verity.h"
 #include "image/delta.h"
@@ -81,7 +82,8 @@ struct populate_report {
 	struct populate_dm_verity dm_verity;
 	struct populate_protected *protected_files; /* in the order of the tree; owned */
 	uint64_t protected_count;
-	struct delta delta;         /* against the older image, if one is given */
-	bool skipped[SCAN_OUTPUTS]; /* they were found in the source and left out */
+	struct delta delta;                       /* against the older image, if one is given */
+	bool skipped[SCAN_OUTPUTS];               /* they were found in the source and left out */
+	struct image_configuration configuration; /* of the last source that is a container image, with oci_config */
 	struct warnings warnings;
 };

@@ -228,7 +228,7 @@ static void look_at_text(struct archive_input *input)
 	input->looks_packed = input->looks_like ? NULL : archive_kind_packer(input->text, input->text_bytes);
 }
 
-static errcode_t examine(struct archive_input *input, int descriptor)
+static errcode_t examine(struct archive_input *input, int descriptor, uint64_t most_bytes)
 {
 	struct stat status;
 
@@ -240,9 +240,12 @@ static errcode_t examine(struct archive_input *input, int descriptor)
 	if (is_regular) {
 		input->start = input->at = (uint64_t)at;
 		input->end = (uint64_t)status.st_size;
+		if (input->end > input->start && input->end - input->start > most_bytes)
+			input->end = input->start + most_bytes;
 	}
 	input->file.descriptor = descriptor;
 	input->file.is_regular = is_regular;
+	input->file.is_bounded = most_bytes != ARCHIVE_INPUT_ALL;
 	input->file.start = input->start;
 	input->file.size_bytes = input->end > input->start ? input->end - input->start : 0;
 	return 0;
@@ -250,13 +253,13 @@ static errcode_t examine(struct archive_input *input, int descriptor)
 
 /* Reads the beginning and looks at it; libarchive still gets these bytes. */
 static errcode_t begin(struct archive_input *input, int descriptor, const struct archive_kind *kind,
-                       const struct scan_options *options)
+                       uint64_t most_bytes, const struct scan_options *options)
 {
 	*input = (struct archive_input){ .kind = kind, .options = options };
 	input->position.progress = options ? options->progress : NULL;
 	input->file.position = &input->position;
 	input->file.windows = options ? options->windows : NULL;
-	errcode_t error = examine(input, descriptor);
+	errcode_t error = examine(input, descriptor, most_bytes);
 
 	/* The unpacker reads a pipe from its beginning, so all bytes are kept until then. */
 	input->keeps_all = options && !input->file.is_regular;
@@ -480,9 +483,9 @@ static errcode_t open_manifest(struct archive_input *input)
 }
 
 errcode_t archive_input_open(struct archive_input *input, int descriptor, const struct archive_kind *kind,
-                             const struct scan_options *options)
+                             uint64_t most_bytes, const struct scan_options *options)
 {
-	errcode_t error = begin(input, descriptor, kind, options);
+	errcode_t error = begin(input, descriptor, kind, most_bytes, options);
 
 	return error ? error : open_archive(input);
 }
@@ -585,7 +588,7 @@ errcode_t archive_input_read_manifest(int descriptor, const char *name, mtree_vi
                                       struct problem *problem)
 {
 	struct archive_input input;
-	errcode_t error = begin(&input, descriptor, &archive_kind_manifest, NULL);
+	errcode_t error = begin(&input, descriptor, &archive_kind_manifest, ARCHIVE_INPUT_ALL, NULL);
 
 	if (!error)
 		error = open_manifest(&input);

@@ -49,12 +49,16 @@ struct archive_input {
 	locale_t own_locale, callers_locale;
 };
 
+/* Up to the end of the file. */
+#define ARCHIVE_INPUT_ALL UINT64_MAX
+
 /*
- * Opens an archive of a kind for reading; descriptor and options must last as long. ENOMEM, errors of reading, EBADMSG,
+ * Opens an archive of a kind for reading, from where the descriptor is, of so many bytes at most;
+ * descriptor and options must last as long. ENOMEM, errors of reading, EBADMSG,
  * also where it is of another kind.
  */
 MUST_CHECK errcode_t archive_input_open(struct archive_input *input, int descriptor, const struct archive_kind *kind,
-                                        const struct scan_options *options);
+                                        uint64_t most_bytes, const struct scan_options *options);
 
 /* Hands over what is unpacked, which goes on to be used; NULL: contents lie in the file. */
 struct unpacked_store *archive_input_release_store(struct archive_input *input);

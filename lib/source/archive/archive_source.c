@@ -15,6 +15,7 @@
 #include "source/archive/archive_scan.h"
 #include "source/archive/limited_reader.h"
 #include "source/archive/zip_names.h"
+#include "source/kind/source_digest.h"
 #include "source/kind/links_below.h"
 #include "source/kind/stored_contents.h"
 #include "tree/tree_builder.h"
@@ -203,8 +204,7 @@ static errcode_t refuse_container_image(const struct archive_scan *scan)
 	if (!transport)
 		return 0;
 	return problem_set_reason(scan->problem, EINVAL, scan->name, "cannot read",
-	                          "it is a container image: skopeo copy %s:FILE oci:DIR makes what -d oci:DIR reads "
-	                          "(tar:FILE takes its layers as files)",
+	                          "it is a container image: give it as %s:FILE (tar:FILE takes its layers as files)",
 	                          transport);
 }
 
@@ -221,11 +221,11 @@ static errcode_t add_unpacked_origin(struct archive_scan *scan)
 	return error;
 }
 
-static errcode_t build(struct archive_scan *scan, int descriptor, const struct archive_kind *kind,
+static errcode_t build(struct archive_scan *scan, int descriptor, const struct archive_kind *kind, uint64_t most_bytes,
                        struct tree_builder *builder, struct pool *pool)
 {
 	struct links_below *below = scan->options->below;
-	errcode_t error = archive_input_open(&scan->input, descriptor, kind, scan->options);
+	errcode_t error = archive_input_open(&scan->input, descriptor, kind, most_bytes, scan->options);
 
 	if (error)
 		return archive_input_problem(&scan->input, error, scan->name, scan->problem);
@@ -254,22 +254,41 @@ static errcode_t build_limited(struct archive_scan *scan, const struct archive_k
 	if (error)
 		problem_set(scan->problem, error, scan->name, "cannot start a process that reads it");
 	else
-		error = build(scan, reader.archive, &archive_kind_converted, builder, pool);
+		error = build(scan, reader.archive, &archive_kind_converted, ARCHIVE_INPUT_ALL, builder, pool);
 	/* The stream's threads read from the reader's pipe, so they end first. */
 	archive_input_close(&scan->input);
 	return limited_reader_end(&reader, error, scan->name, scan->problem);
 }
 
+/* The layer has been unpacked. */
+static errcode_t check_diff_id(const struct source *source, struct archive_facts *facts, struct problem *problem)
+{
+	char digits[SOURCE_DIGEST_DIGITS + 1];
+
+	source_digest_text(&facts->unpacked, digits);
+	if (strcmp(digits, source->diff_id) == 0)
+		return 0;
+	return problem_set_reason(problem, EINVAL, source_file_name(source), "cannot use",
+	                          "it is damaged: the sha256 of what it unpacks to is %s", digits);
+}
+
 static errcode_t scan_archive(struct source *source, const struct scan_options *options, struct pool *pool,
                               struct tree *tree, struct problem *problem)
 {
+	/* The caller compares the facts that it asks for. */
+	const bool is_compared = source->must_unpack_to_diff_id && !options->facts;
+	struct archive_facts facts = { .hashes_unpacked = true };
+	struct scan_options own = *options;
 	struct archive_scan scan = {
 		.name = source_file_name(source),
-		.options = options,
+		.options = &own,
 		.problem = problem,
 		.tree = tree,
 	};
 	struct tree_builder *builder = NULL;
+
+	if (is_compared)
+		own.facts = &facts;
 	errcode_t error = source_file_open(source, options, tree, problem);
 
 	if (!error)
@@ -281,7 +300,10 @@ static errcode_t scan_archive(struct source *source, const struct scan_options *
 	if (!error && source->archive->is_limited)
 		error = build_limited(&scan, source->archive, builder, pool);
 	else if (!error)
-		error = build(&scan, stored_contents_of(tree, 0)->descriptor, source->archive, builder, pool);
+		error = build(&scan, stored_contents_of(tree, 0)->descriptor, source->archive,
+		              source->is_part ? source->bytes : ARCHIVE_INPUT_ALL, builder, pool);
+	if (!error && is_compared)
+		error = check_diff_id(source, &facts, problem);
 	bool is_unpacked = scan.input.stream || source->archive->is_limited;
 
 	archive_input_close(&scan.input);

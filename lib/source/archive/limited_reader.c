@@ -263,7 +263,7 @@ static errcode_t copy_members(struct converting *converting)
 static errcode_t convert(struct converting *converting, int descriptor, const struct archive_kind *kind)
 {
 	errno = 0;
-	errcode_t error = archive_input_open(&converting->input, descriptor, kind, NULL);
+	errcode_t error = archive_input_open(&converting->input, descriptor, kind, ARCHIVE_INPUT_ALL, NULL);
 
 	if (error)
 		return fail_to_read(converting, error);

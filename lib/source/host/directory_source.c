@@ -442,8 +442,7 @@ static errcode_t scan_tree(struct scan *scan, struct pool *pool, struct problem 
  */
 static errcode_t open_problem(const char *path, errcode_t error, struct problem *problem)
 {
-	static const char *const transports[] = { "containers-storage", "dir",           "docker",
-		                                  "docker-archive",     "docker-daemon", "oci-archive" };
+	static const char *const transports[] = { "containers-storage", "dir", "docker", "docker-daemon" };
 	size_t prefix_bytes = strspn(path, "abcdefghijklmnopqrstuvwxyz-");
 
 	/* A path that does not exist need not have been meant as a directory. */

@@ -25,23 +25,30 @@ bool source_digest_is_valid(const char *digits)
 	return strspn(digits, "0123456789abcdef") == SOURCE_DIGEST_DIGITS && !digits[SOURCE_DIGEST_DIGITS];
 }
 
-static errcode_t open_file(const struct source *source, int *descriptor, struct stat *status, struct problem *problem)
+/* *file_bytes: how many the source has. */
+static errcode_t open_file(const struct source *source, int *descriptor, struct stat *status, uint64_t *file_bytes,
+                           struct problem *problem)
 {
+	const char *name = source_file_name(source);
+
 	*descriptor = open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (*descriptor < 0 || fstat(*descriptor, status))
-		return problem_set(problem, errno, source->path, "cannot open");
+		return problem_set(problem, errno, name, "cannot open");
 	if (!S_ISREG(status->st_mode))
-		return problem_set_reason(problem, EINVAL, source->path, "cannot open", "it is not a regular file");
-	const uint64_t bytes = (uint64_t)status->st_size;
+		return problem_set_reason(problem, EINVAL, name, "cannot open", "it is not a regular file");
+	if (source->is_part && !file_version_is(&source->version, status))
+		return problem_set_reason(problem, EBUSY, name, "cannot read", "it has been changed meanwhile");
+	const uint64_t bytes = source->is_part ? source->bytes : (uint64_t)status->st_size;
 
+	*file_bytes = bytes;
 	if (*source->digest && bytes != source->bytes)
-		return problem_set_reason(problem, EINVAL, source->path, "cannot use",
+		return problem_set_reason(problem, EINVAL, name, "cannot use",
 		                          "it is damaged: it has %" PRIu64 " bytes, not %" PRIu64, bytes,
 		                          source->bytes);
 	return 0;
 }
 
-static errcode_t hash_file(int descriptor, uint64_t bytes, char digits[SOURCE_DIGEST_DIGITS + 1])
+static errcode_t hash_file(int descriptor, uint64_t start, uint64_t bytes, char digits[SOURCE_DIGEST_DIGITS + 1])
 {
 	SCOPE_FREE uint8_t *buffer = malloc(BUFFER_BYTES);
 	errcode_t error = buffer ? 0 : ENOMEM;
@@ -51,7 +58,7 @@ static errcode_t hash_file(int descriptor, uint64_t bytes, char digits[SOURCE_DI
 	for (uint64_t at = 0; !error && at < bytes; at += BUFFER_BYTES) {
 		size_t count = bytes - at < BUFFER_BYTES ? bytes - at : BUFFER_BYTES;
 
-		error = interrupt_pending() ? EINTR : whole_read(descriptor, buffer, count, at);
+		error = interrupt_pending() ? EINTR : whole_read(descriptor, buffer, count, start + at);
 		if (!error)
 			sha256_update(&hash, count, buffer);
 	}
@@ -65,17 +72,18 @@ errcode_t source_digest_check(struct source *source, struct problem *problem)
 	char digits[SOURCE_DIGEST_DIGITS + 1];
 	SCOPE_CLOSE int descriptor = -1;
 	struct stat status;
-	errcode_t error = open_file(source, &descriptor, &status, problem);
+	uint64_t bytes = 0;
+	errcode_t error = open_file(source, &descriptor, &status, &bytes, problem);
 
 	if (!error)
-		error = hash_file(descriptor, (uint64_t)status.st_size, digits);
+		error = hash_file(descriptor, source->is_part ? source->start_bytes : 0, bytes, digits);
 	if (error)
-		return problem_set(problem, error, source->path, "cannot read");
+		return problem_set(problem, error, source_file_name(source), "cannot read");
 	if (*source->digest && strcmp(digits, source->digest))
-		return problem_set_reason(problem, EINVAL, source->path, "cannot use",
+		return problem_set_reason(problem, EINVAL, source_file_name(source), "cannot use",
 		                          "it is damaged: its sha256 is %s", digits);
 	strcpy(source->digest, digits);
-	source->bytes = (uint64_t)status.st_size;
+	source->bytes = bytes;
 	source->version = file_version_of(&status);
 	source->is_checked = true;
 	return 0;

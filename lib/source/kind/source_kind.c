@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <unistd.h>
 
 const char *const scan_output_names[SCAN_OUTPUTS] = {
 	[SCAN_IMAGE] = "image",
@@ -19,7 +20,7 @@ static bool is_standard_input(const struct source *source)
 
 const char *source_file_name(const struct source *source)
 {
-	return is_standard_input(source) ? "standard input" : source->path;
+	return is_standard_input(source) ? "standard input" : source->name ? source->name : source->path;
 }
 
 static int open_source(const struct source *source)
@@ -42,9 +43,15 @@ errcode_t source_file_open(const struct source *source, const struct scan_option
 		error = stored_contents_add(tree, name, descriptor, &origin);
 	if (!error && fstat(descriptor, &status))
 		error = errno;
+	if (!error && source->name) {
+		stored_contents_of(tree, origin)->file = strdup(source->path);
+		error = stored_contents_of(tree, origin)->file ? 0 : ENOMEM;
+	}
+	if (!error && source->is_part && lseek(descriptor, (off_t)source->start_bytes, SEEK_SET) < 0)
+		error = errno;
 	if (error)
 		return problem_set(problem, error, name, "cannot open");
-	if (source->is_checked && !file_version_is(&source->version, &status))
+	if ((source->is_checked || source->is_part) && !file_version_is(&source->version, &status))
 		return problem_set_reason(problem, EBUSY, name, "cannot read", "it has been changed meanwhile");
 	output = scan_output_of(options, &status);
 	if (output != SCAN_OUTPUTS)

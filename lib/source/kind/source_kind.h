@@ -2,7 +2,7 @@
 /*
  * The functions of a kind of source: recognising it by its name, and reading it into a tree. A kind is a file that
  * defines one struct source_kind, declared below, and a row of the table in source/sources.c. No other code lists
- * them; the help of -d (misc/e2populate_options.c) and misc/e2populate.8 name them. It lies in the room whose subject
+ * them; the help of -d (misc/e2populate_rows.c) and misc/e2populate.8 name them. It lies in the room whose subject
  * it is, or in a new one between host and manifest in tests/house/direction/order. If paths come in any order,
  * tree_builder.h makes the tree. A file is opened by source_file_open(), which knows standard input, pipes and the
  * image itself.
@@ -22,6 +22,7 @@
 #include "support/run/progress.h"
 
 struct archive_kind;
+struct image_configuration;
 struct layer_cache;
 struct links_below;
 struct unpacked_budget;
@@ -71,7 +72,9 @@ struct scan_options {
 	unsigned int unpack_threads;      /* beside the caller's, for each archive; 0: none */
 	struct archive_facts *facts;      /* to be learnt of an archive; NULL: nobody asks */
 	struct layer_cache *layers;       /* archives and layers that are unpacked already; NULL: there are none */
-	struct progress *progress;        /* may be NULL */
+	const char *platform;             /* of container images: OS/ARCH[/VARIANT]; NULL: the host's */
+	struct image_configuration *configuration; /* gets a container image's, of the last one; NULL: nobody asks */
+	struct progress *progress;                 /* may be NULL */
 };
 
 /* Which of the files that are being made is it? */
@@ -92,14 +95,18 @@ static inline enum scan_output scan_output_of(const struct scan_options *options
 struct source {
 	const struct source_kind *kind;
 	const char *path;                   /* borrowed; "-": standard input, unless it is a directory */
+	const char *name;                   /* borrowed; what messages call it; NULL: its path */
 	size_t file_bytes;                  /* of path, where "?" and an image's words follow; 0: all of it */
 	const struct archive_kind *archive; /* of which kind, where it is an archive */
+	bool is_part;                       /* it is a part of the file, which must be what it was: */
+	uint64_t start_bytes;               /* it begins there, and has `bytes` */
 	bool is_checked;                    /* its contents have been; it is opened anew, and must be what it was: */
 	struct file_version version;
 	/* A layer of which this is known; empty: not. The file has not been compared with it unless is_checked. */
 	char digest[SOURCE_DIGEST_DIGITS + 1];  /* the sha256 of its file */
 	uint64_t bytes;                         /* how many that has */
 	char diff_id[SOURCE_DIGEST_DIGITS + 1]; /* of what that unpacks to */
+	bool must_unpack_to_diff_id;            /* else it is damaged */
 };
 
 /*
@@ -108,7 +115,7 @@ struct source {
  */
 #define SOURCE_MOST_OPEN_LAYERS 128
 
-/* Takes a layer, whose path is borrowed. */
+/* Takes a layer, whose path and name are borrowed. */
 typedef errcode_t (*source_layer_taker)(void *context, const struct source *layer);
 
 struct source_kind {
@@ -137,7 +144,8 @@ struct source_kind {
 	                         source_layer_taker take, void *context, struct problem *problem);
 };
 
-extern const struct source_kind directory_source, manifest_source, archive_source, image_source, oci_image_source;
+extern const struct source_kind directory_source, manifest_source, archive_source, image_source, oci_image_source,
+	oci_archive_source, docker_archive_source;
 
 /* For takes_prefix(): cuts "PREFIX:" off, if the path begins with it. */
 static inline bool source_cut_prefix(struct source *source, const char *prefix)

@@ -67,10 +67,18 @@ int source_file_open_path(const char *path)
 	return descriptor;
 }
 
+static const char *file_of(const struct tree_origin *tree_origin)
+{
+	const struct stored_origin *origin = tree_origin->data;
+
+	return origin->file ? origin->file : tree_origin->path;
+}
+
 static errcode_t open_late(struct stored_reader *reader, struct problem *problem)
 {
 	const char *path = reader->tree->origins[reader->number].path;
-	SCOPE_CLOSE int opened = reader->late < 0 ? source_file_open_path(path) : -1;
+	SCOPE_CLOSE int opened =
+		reader->late < 0 ? source_file_open_path(file_of(&reader->tree->origins[reader->number])) : -1;
 	struct stat status;
 
 	if (reader->late >= 0)
@@ -216,7 +224,7 @@ static errcode_t check(const struct tree_origin *tree_origin, struct problem *pr
 
 	if (!origin->is_changeable)
 		return 0;
-	if (origin->is_opened_late ? stat(tree_origin->path, &status) : fstat(origin->descriptor, &status))
+	if (origin->is_opened_late ? stat(file_of(tree_origin), &status) : fstat(origin->descriptor, &status))
 		return problem_set(problem, errno, tree_origin->path, "cannot examine");
 	return is_as_it_was(origin, &status) ? 0 : contents_changed(tree_origin->path, problem);
 }
@@ -256,6 +264,7 @@ static void close_origin(void *data)
 	cleanup_close_descriptor(&origin->descriptor);
 	unpacked_store_destroy(origin->unpacked);
 	free(origin->lists);
+	free(origin->file);
 	free(origin);
 }
 

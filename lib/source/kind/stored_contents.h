@@ -14,6 +14,7 @@ struct unpacked_store;
 struct stored_origin {
 	int descriptor;                  /* owned; for pread(2) from any thread; -1: see below */
 	struct unpacked_store *unpacked; /* owned; contents are here, not in the file; NULL: they are not */
+	char *file;                      /* owned; the path by which it is opened late; NULL: the origin's path */
 	bool is_changeable;              /* the file is the user's, and must stay as it was when it was opened: */
 	struct file_version version;
 	bool is_opened_late; /* of many layers not all can stay open: readers open the path, while descriptor is -1 */

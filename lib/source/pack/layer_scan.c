@@ -170,7 +170,7 @@ static errcode_t check_diff_id(struct layer_scan *scan, const char *diff_id)
 
 	if (!*source->diff_id || !strcmp(source->diff_id, diff_id))
 		return 0;
-	problem_set_reason(&problem, EINVAL, source->path, "cannot be kept",
+	problem_set_reason(&problem, EINVAL, source_file_name(source), "cannot be kept",
 	                   "the sha256 of what it unpacks to is %s, and the image's configuration says %s", diff_id,
 	                   source->diff_id);
 	return go_without(scan, &problem);
@@ -456,8 +456,8 @@ static errcode_t look_at_source(struct layer_scan *scan)
 	scan->is_direct = stat(scan->source->path, &status) || scan_output_of(scan->options, &status) != SCAN_OUTPUTS;
 	/* A layer's file is not read, but it must be there: without the cache it is needed, too. */
 	if (scan->is_layer) {
-		scan->is_direct =
-			scan->is_direct || !S_ISREG(status.st_mode) || (uint64_t)status.st_size != scan->source->bytes;
+		scan->is_direct = scan->is_direct || !S_ISREG(status.st_mode) ||
+		                  (!scan->source->is_part && (uint64_t)status.st_size != scan->source->bytes);
 		return 0;
 	}
 	return scan->is_direct ? 0 : source_digest_check(scan->source, scan->problem);

@@ -64,6 +64,8 @@ errcode_t packed_file_read(const struct packed_file *file, void *bytes, size_t c
 
 		if (error)
 			return error;
+		if (file->is_bounded && count > (at < file->size_bytes ? file->size_bytes - at : 0))
+			count = at < file->size_bytes ? (size_t)(file->size_bytes - at) : 0;
 		moved = file->is_regular ? pread(file->descriptor, bytes, count, (off_t)(file->start + at)) :
 		                           read(file->descriptor, bytes, count);
 	} while (moved < 0 && errno == EINTR);

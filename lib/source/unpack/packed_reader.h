@@ -23,6 +23,7 @@ struct packed_file {
 	bool is_regular;       /* it is read with pread(2) */
 	uint64_t start;        /* where in it the packed bytes begin */
 	uint64_t size_bytes;   /* of a regular file: of the packed bytes */
+	bool is_bounded;       /* what follows them in the file is no part of them */
 	const void *beginning; /* else: what has been read of it already; borrowed, like the file */
 	size_t beginning_bytes;
 	struct window_budget *windows;    /* borrowed; NULL: as many as it wants */

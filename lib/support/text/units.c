@@ -22,29 +22,64 @@ static errcode_t read_digits(const char *text, const char **end, uint64_t *numbe
 	return fits ? 0 : ERANGE;
 }
 
-/* The number of bytes that a suffix means; 0: not a suffix. */
-static uint64_t suffix_bytes(char suffix)
+/*
+ * The number of bytes that a suffix means: K is 1024, as mke2fs(8) has it, KiB as well, and KB is 1000, as GNU's tools
+ * have it. 0: not a suffix.
+ */
+static uint64_t suffix_bytes(const char *suffix)
 {
-	static const char suffixes[] = "kKmMgGtTpP";
-	const char *found = strchr(suffixes, suffix);
+	static const char prefixes[] = "kKmMgGtTpP";
+	const char *found = *suffix ? strchr(prefixes, *suffix) : NULL;
+	unsigned int power = found ? (unsigned int)(found - prefixes) / 2 + 1 : 0;
+	uint64_t bytes = 1;
 
-	return suffix == 's' ? 512 : found ? UINT64_C(1024) << (found - suffixes) / 2 * 10 : 0;
+	if (strcmp(suffix, "s") == 0)
+		return 512;
+	if (!found)
+		return 0;
+	if (!suffix[1] || strcmp(suffix + 1, "iB") == 0)
+		return UINT64_C(1) << 10 * power;
+	if (strcmp(suffix + 1, "B") != 0)
+		return 0;
+	while (power--)
+		bytes *= 1000;
+	return bytes;
+}
+
+/*
+ * The whole units in a decimal fraction of unit_bytes, rounded down. From the last digit to the first each step is
+ * rounded down, which gives the same as one at the end, and nothing overflows.
+ */
+static uint64_t fraction_bytes(const char *digits, const char *end, uint64_t unit_bytes)
+{
+	uint64_t bytes = 0;
+
+	while (end-- > digits)
+		bytes = ((unsigned int)(*end - '0') * unit_bytes + bytes) / 10;
+	return bytes;
 }
 
 errcode_t units_parse_bytes(const char *text, uint64_t unit_bytes, uint64_t *bytes)
 {
-	const char *end;
-	uint64_t number, product;
+	const char *end, *fraction = NULL;
+	uint64_t number, unused, product;
 	errcode_t error = read_digits(text, &end, &number);
 
 	if (error == EINVAL)
 		return EINVAL;
-	if (*end) {
-		unit_bytes = suffix_bytes(*end);
-		if (!unit_bytes || end[1])
+	if (*end == '.') {
+		fraction = end + 1;
+		if (read_digits(fraction, &end, &unused) == EINVAL || !*end || *end == 's')
 			return EINVAL;
 	}
-	if (error || __builtin_mul_overflow(number, unit_bytes, &product))
+	const char *const fraction_end = end;
+
+	if (*end)
+		unit_bytes = suffix_bytes(end);
+	if (*end && !unit_bytes)
+		return EINVAL;
+	if (error || __builtin_mul_overflow(number, unit_bytes, &product) ||
+	    (fraction && __builtin_add_overflow(product, fraction_bytes(fraction, fraction_end, unit_bytes), &product)))
 		return ERANGE;
 	*bytes = product;
 	return 0;

@@ -8,9 +8,11 @@
 #include "support/problem.h"
 
 /*
- * Reads a whole number (123, 64K, 20G) followed by at most one of s (512-byte sectors),
- * K, M, G, T, P (powers of 1024, either case). A number without a suffix is multiplied by unit_bytes (mke2fs:
- * the block size, or 1024 for a size). EINVAL on anything else, ERANGE when it does not fit 64 bits.
+ * Reads a number (123, 64K, 20G, 1.5GiB, 10MB) followed by at most one of s (512-byte sectors); K, M, G, T, P or KiB,
+ * MiB, ... (powers of 1024); KB, MB, ... (powers of 1000). The letter before iB or B may be small. With a letter the
+ * number may have a fraction; what it names is rounded down to whole bytes. A number without a suffix is multiplied by
+ * unit_bytes (mke2fs: the block size, or 1024 for a size). EINVAL on anything else, ERANGE when it does not fit 64
+ * bits.
  */
 MUST_CHECK errcode_t units_parse_bytes(const char *text, uint64_t unit_bytes, uint64_t *bytes);
 

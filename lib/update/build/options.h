@@ -39,6 +39,7 @@ struct update_options {
 	unsigned int free_percent;
 	const char *against; /* an older image: the report says what differs from it; NULL: nothing is compared */
 	uint64_t against_chunk_bytes; /* 0: no chunks are counted */
+	const char *platform;         /* of container images, OS/ARCH[/VARIANT]; NULL: the host's */
 	struct source_limits limits;
 	uint64_t memory_bytes;
 	unsigned int threads;

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "source_elsewhere.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/text/shell_word.h"
+#include "tool.h"
+
+/* How a name begins, and the command that brings what it names: %s is the name as a word of the shell. */
+static const struct elsewhere {
+	const char *prefix;
+	const char *what;
+	const char *fetch; /* before the tool */
+	const char *read;  /* what follows -d then */
+} elsewhere[] = {
+	{ "http://", "a URL", "curl -fL %s | ", "-" },
+	{ "https://", "a URL", "curl -fL %s | ", "-" },
+	{ "ftp://", "a URL", "curl -fL %s | ", "-" },
+	{ "s3://", "a URL", "aws s3 cp %s - | ", "-" },
+	{ "rsync://", "a URL", "rsync -aHAX %s/ DIR && ", "DIR" },
+	{ "docker://", "an image in a registry", "skopeo copy %s oci:DIR && ", "oci:DIR" },
+	{ "docker-daemon:", "an image of a container engine", "skopeo copy %s oci:DIR && ", "oci:DIR" },
+	{ "containers-storage:", "an image of a container engine", "skopeo copy %s oci:DIR && ", "oci:DIR" },
+};
+
+static void refuse(const char *name, const char *what, const char *fetch, const char *read)
+{
+	usage_error("-d %s: %s is not read; type: %s%s -d %s ...", name, what, fetch, tool_name, read);
+}
+
+static void refuse_named(const struct elsewhere *place, const char *name)
+{
+	SCOPE_FREE char *word = shell_word(name), *fetch = NULL;
+	const char *gap = strstr(place->fetch, "%s");
+
+	if (!word || asprintf(&fetch, "%.*s%s%s", (int)(gap - place->fetch), place->fetch, word, gap + 2) < 0) {
+		fetch = NULL;
+		exit_without_memory();
+	}
+	refuse(name, place->what, fetch, place->read);
+}
+
+/* "user@host:path", as scp(1) and rsync(1) take it. */
+static void refuse_remote(const char *name)
+{
+	const char *colon = strchr(name, ':'), *at = memchr(name, '@', colon ? (size_t)(colon - name) : 0);
+	SCOPE_FREE char *fetch = NULL, *host = NULL, *path = NULL;
+
+	if (!at || at == name || at + 1 == colon || memchr(name, '/', (size_t)(colon - name)))
+		return;
+	SCOPE_FREE char *login = strndup(name, (size_t)(colon - name));
+
+	host = login ? shell_word(login) : NULL;
+	path = shell_word(colon[1] ? colon + 1 : ".");
+	if (!host || !path || asprintf(&fetch, "ssh %s tar -C %s -c . | ", host, path) < 0) {
+		fetch = NULL;
+		exit_without_memory();
+	}
+	refuse(name, "a path on another host", fetch, "-");
+}
+
+void refuse_source_elsewhere(const char *name)
+{
+	if (access(name, F_OK) == 0)
+		return;
+	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(*elsewhere); i++)
+		if (strncmp(name, elsewhere[i].prefix, strlen(elsewhere[i].prefix)) == 0)
+			refuse_named(&elsewhere[i], name);
+	refuse_remote(name);
+}
