@@ -64,9 +64,6 @@ static const struct command_line command_line = {
 	.usage = usage, .tables = { options }, .print_epilogue = requests_print_usages, .epilogue = epilogue
 };
 
-/* Made from debugmb.ct. */
-extern ss_request_table debugmb_requests;
-
 static void refuse_line(struct shell *shell, const char *line, const char *reason)
 {
 	print_failure_reason(EINVAL, line, "cannot run", "%s", reason);

@@ -339,13 +339,15 @@ static errcode_t explain(struct shell *shell, const struct ext2mb_request *reque
 	uint32_t per_group = mb->geometry.clusters_per_group;
 	struct ext2mb_extent extent;
 
-	for (unsigned int criterion = 0; criterion < CRITERIA; criterion++)
+	/* For criteria that look at no group: no set that they go through has a member. */
+	for (unsigned int criterion = 0; criterion < CRITERIA; criterion++) {
 		explanation.searches[criterion] = (struct free_search){
 			.mb = mb,
-			.criterion = criterion,
 			.wanted = wanted < per_group ? (uint32_t)wanted : per_group,
 			.least = 1,
 		};
+		search_begin_criterion(&explanation.searches[criterion], criterion);
+	}
 	begin(&explanation);
 	errcode_t error = search_and_watch(&explanation, shell->filesystem.worker, request, &extent);
 
@@ -413,5 +415,8 @@ errcode_t request_explain(struct shell *shell)
 		_exit(explain_in_child(shell, &request));
 	if (child < 0 || waitpid(child, &status, 0) < 0)
 		return errno;
-	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : FAILURE_IS_TOLD;
+	if (WIFSIGNALED(status))
+		return problem_set_reason(&shell->problem, ECHILD, NULL, "explain", "signal %d has ended the search",
+		                          WTERMSIG(status));
+	return WEXITSTATUS(status) ? FAILURE_IS_TOLD : 0;
 }

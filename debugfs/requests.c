@@ -9,6 +9,7 @@
 
 #include <ss/ss.h>
 
+#include "help.h"
 #include "misc/tool.h"
 #include "support/io/whole_io.h"
 #include "words.h"
@@ -76,15 +77,29 @@ void requests_print_usages(void)
 	}
 }
 
+/* The line of debugmb.ct, which list_requests shows. */
+static const char *meaning_of(const char *name)
+{
+	for (const ss_request_entry *entry = debugmb_requests.requests; entry->command_names; entry++)
+		if (strcmp(entry->command_names[0], name) == 0)
+			return entry->info_string;
+	return "";
+}
+
 static errcode_t request_help(struct shell *shell)
 {
 	const struct request *request = shell->word_count > 1 ? find(shell->words[1]) : NULL;
 
 	if (shell->word_count > 1 && !request)
 		return words_refuse(&shell->problem, shell->words[1], "it is no command");
+	if (request) {
+		print_usage(request, stdout);
+		printf("%s.\n%s", meaning_of(request->name), help_text(request->name));
+		return 0;
+	}
 	for (size_t index = 0; index < REQUESTS; index++)
-		if (!request || request == &requests[index])
-			print_usage(&requests[index], stdout);
+		printf("%-11s  %s\n", requests[index].name, meaning_of(requests[index].name));
+	puts("help COMMAND: its arguments, the words of its output, and an example");
 	return 0;
 }
 

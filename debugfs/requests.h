@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The commands. A new one is a function, declared here, a row of the table in requests.c, a request in debugmb.ct, and
- * an entry in debugmb.8.
+ * The commands. A new one is a function, declared here, a row of the table in requests.c, a request in debugmb.ct, a
+ * text in help.c, and an entry in debugmb.8.
  */
 #pragma once
 
+#include <ss/ss.h>
+
 #include "shell.h"
+
+/* Made from debugmb.ct. */
+extern ss_request_table debugmb_requests;
 
 /* Returned by a command whose failure has been reported already; see also words.h. */
 #define FAILURE_IS_TOLD ((errcode_t)-2)

@@ -6,6 +6,7 @@ debugmb_sources := \
 	debugfs/explain.c \
 	debugfs/filesystem.c \
 	debugfs/groups.c \
+	debugfs/help.c \
 	debugfs/listing.c \
 	debugfs/map.c \
 	debugfs/orphans.c \

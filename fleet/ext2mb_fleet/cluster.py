@@ -56,12 +56,13 @@ class Batch(NamedTuple):
 
 
 def run_batch(tasks: list[Task], settings: Settings) -> list[Result]:
-    """On a node: the results of as many tasks as fit into the time, at least one."""
+    """On a node: the results of as many tasks as fit into the time, at least one; or up to the first failure."""
     started = time.monotonic()
     results = []
     for task in tasks:
         results.append(run_task(task, settings))
-        if time.monotonic() - started > 2 * BATCH_SECONDS:
+        is_over = settings.stops_at_failure and results[-1].status
+        if is_over or time.monotonic() - started > 2 * BATCH_SECONDS:
             break
     return results
 
@@ -136,7 +137,7 @@ class Cluster:
         if batch.times_lost < self.needs.retries:
             self.waiting.append(Batch(batch.tasks, batch.times_lost + 1))
             return []
-        return [make_result(batch.tasks[0], Outcome(STATUS_NOT_RUN, f"its worker was lost: {reason}"), 0)]
+        return [make_result(batch.tasks[0], self.settings, Outcome(STATUS_NOT_RUN, f"its worker was lost: {reason}"), 0)]
 
     def collect(self, reference: Any) -> list[Result]:
         batch = self.running.pop(reference)
@@ -179,11 +180,15 @@ class Cluster:
             yield from collect(most_running)
         yield from collect(0)
 
-    def run(self, tasks: Iterator[Task], total: int, report: Callable[[list[Result]], None]) -> None:
+    def run(self, tasks: Iterator[Task], total: int, report: Callable[[list[Result]], bool]) -> None:
+        """Until all have ended; when `report` returns False, no more begin."""
+        goes_on = True
         slots, looked = self.slots(), time.monotonic()
         left = total
         while True:
-            while len(self.running) < slots * BATCHES_PER_SLOT and (batch := self.next_batch(tasks, left, slots)):
+            # What waits at a node could not be called back.
+            most_running = slots * (1 if self.settings.stops_at_failure else BATCHES_PER_SLOT)
+            while goes_on and len(self.running) < most_running and (batch := self.next_batch(tasks, left, slots)):
                 self.submit(batch)
             if not self.running:
                 return
@@ -191,7 +196,7 @@ class Cluster:
             for reference in ready:
                 results = self.collect(reference)
                 left -= len(results)
-                report(results)
+                goes_on = report(results) and goes_on
             if time.monotonic() - looked > SECONDS_BETWEEN_LOOKS:
                 slots, looked = self.slots(), time.monotonic()
 

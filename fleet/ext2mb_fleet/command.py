@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The command line. Ray and DuckDB are loaded only by what needs them."""
 import argparse
+import glob
 import os
 import signal
 import sys
 from typing import NoReturn
 
-from ext2mb_fleet.driver import make_settings, run_all
+from ext2mb_fleet import __version__
+from ext2mb_fleet.driver import make_log_folder, make_settings, run_all
+from ext2mb_fleet.logs import write_log
+from ext2mb_fleet.one import score_one
 from ext2mb_fleet.results import BadResults
 from ext2mb_fleet.task import KINDS, BadTask, CannotRun, parse_task
 from ext2mb_fleet.worker import run_task
 
-SUCCESS, FAILURE, WRONG_USAGE = 0, 1, 2
+SUCCESS, FAILURE, WRONG_USAGE, STOPPED = 0, 1, 2, 3
+SHELLS = ("bash", "zsh")
 SUFFIXES = {"K": 10, "M": 20, "G": 30, "T": 40}
 
 
@@ -58,14 +63,19 @@ def add_layer_cache(parser: argparse.ArgumentParser) -> None:
                         help="of each host, for the layers and archives of its builds (auto: below ~/.cache)")  # fmt: skip
 
 
+def add_logs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--logs", default="", metavar="DIR",
+                        help="gets a file for each task whose tool writes messages: all of them")  # fmt: skip
+
+
 def add_limits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", type=whole_number, default=1, metavar="N", help="of each task's tool (default: 1)")
     parser.add_argument("--timeout", type=seconds, default=3600, metavar="SECONDS",
                         help="after which a task is ended (default: 3600; 0: never)")  # fmt: skip
 
 
-def add_run_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--results", required=True, metavar="FILE",
+def add_run_options(parser: argparse.ArgumentParser, needs_results: bool = True) -> None:
+    parser.add_argument("--results", required=needs_results, metavar="FILE",
                         help="gets a line for each task; what it has is done again only if it changed")  # fmt: skip
     parser.add_argument("--again", action="store_true", help="do what has failed once more")
     parser.add_argument("--address", metavar="ADDRESS", help="of a Ray cluster; without it this machine does all")
@@ -75,19 +85,26 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
                         help='the same of Ray\'s resource "scratch", in bytes')  # fmt: skip
     parser.add_argument("--retries", type=whole_number, default=3, metavar="N",
                         help="how often a task whose node was lost is tried again (default: 3)")  # fmt: skip
+    parser.add_argument("--max-failures", type=whole_number, default=0, metavar="N",
+                        help="begin no task after so many have failed, and exit with 3 (default: 0, any number)")  # fmt: skip
+    add_logs(parser)
     add_limits(parser)
 
 
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="e2fleet", description="Runs ext2mb's tools over many images.")
-    commands = parser.add_subparsers(dest="command", required=True)
+    parser.add_argument("-V", "--version", action="version", version=f"e2fleet {__version__}")
+    parser.add_argument("--shell-completion", choices=SHELLS, help=argparse.SUPPRESS)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     build = commands.add_parser("build", help="make images with e2populate")
     build.add_argument("list", metavar="LIST", help="NDJSON: source, image, size, options")
     add_layer_cache(build)
     add_run_options(build)
     score = commands.add_parser("score", help="look at images with e2frag")
-    score.add_argument("list", metavar="LIST|GLOB", help="NDJSON: image, options; or a pattern of names")
-    add_run_options(score)
+    score.add_argument("list", metavar="LIST|GLOB|IMAGE",
+                       help="NDJSON: image, options; a pattern of names; or, without --results, one image")  # fmt: skip
+    score.add_argument("--json", action="store_true", help="without --results: print the image's score as JSON")
+    add_run_options(score, needs_results=False)
     replay = commands.add_parser("replay", help="run e2allocsim over policies, sizes and seeds")
     replay.add_argument("workloads", type=split_words, metavar="WORKLOAD[,WORKLOAD]...")
     replay.add_argument("--policies", type=split_words, default=["ext2mb"], metavar="POLICY[,POLICY]...")
@@ -100,6 +117,7 @@ def make_parser() -> argparse.ArgumentParser:
     task.add_argument("kind", choices=KINDS)
     task.add_argument("lines", nargs="+", metavar="LINE", help="of a LIST")
     add_layer_cache(task)
+    add_logs(task)
     add_limits(task)
     table = commands.add_parser("table", help="ask results with SQL: the table is called results")
     table.add_argument("results", metavar="RESULTS")
@@ -110,7 +128,8 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def run_here(arguments: argparse.Namespace) -> int:
-    settings = make_settings(arguments.threads, arguments.timeout, arguments.layer_cache)
+    logs = make_log_folder(arguments.logs)
+    settings = make_settings(arguments.threads, arguments.timeout, arguments.layer_cache, logs)
     # parallel(1) ends its jobs so; nothing half done is left then.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     status = SUCCESS
@@ -123,6 +142,8 @@ def run_here(arguments: argparse.Namespace) -> int:
             status = FAILURE
             continue
         result = run_task(task, settings)
+        if logs:
+            write_log(logs, result)
         sys.stdout.buffer.write(result.line)
         sys.stdout.buffer.flush()
         status = status or (FAILURE if result.status else SUCCESS)
@@ -147,15 +168,37 @@ def run_query(arguments: argparse.Namespace) -> int:
 
 
 def run_list(arguments: argparse.Namespace) -> int:
-    return SUCCESS if run_all(arguments) else FAILURE
+    progress = run_all(arguments)
+    if progress.is_stopped:
+        return STOPPED
+    return FAILURE if progress.failed else SUCCESS
 
 
-RUN = {"task": run_here, "table": run_query, "page": run_query}
+def run_score(arguments: argparse.Namespace) -> int:
+    if arguments.results:
+        if arguments.json:
+            raise Failure("--json is for one image, and not with --results")
+        return run_list(arguments)
+    if glob.has_magic(arguments.list) and not os.path.exists(arguments.list):
+        raise Failure(f"{arguments.list}: is a pattern of names: their results need --results FILE")
+    score_one(arguments.list, make_settings(arguments.threads, arguments.timeout), arguments.json)
+    return SUCCESS
+
+
+RUN = {"task": run_here, "score": run_score, "table": run_query, "page": run_query}
 
 
 def run_command() -> int:
-    arguments = make_parser().parse_args()
+    parser = make_parser()
+    arguments = parser.parse_args()
+    if not arguments.shell_completion and not arguments.command:
+        parser.error("the following arguments are required: COMMAND")
     try:
+        if arguments.shell_completion:
+            from ext2mb_fleet.completion import completion
+
+            sys.stdout.write(completion(arguments.shell_completion, parser))
+            return SUCCESS
         return RUN.get(arguments.command, run_list)(arguments)
     except (BadTask, BadResults, CannotRun, Failure) as error:
         message = str(error)

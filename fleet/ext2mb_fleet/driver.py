@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from ext2mb_fleet.access import protect
+from ext2mb_fleet.logs import write_log
 from ext2mb_fleet.progress import Layers, Progress
 from ext2mb_fleet.results import Results
 from ext2mb_fleet.seen import Seen, find_changes
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
     from ext2mb_fleet.cluster import Cluster
 
 
-def make_settings(threads: int, seconds: float, layer_cache: str = "") -> Settings:
+def make_settings(
+    threads: int, seconds: float, layer_cache: str = "", logs: str = "", stops_at_failure: bool = False
+) -> Settings:
     """What holds for each task, taken from here and not from the node that runs it."""
     config = None
     if name := os.environ.get("MKE2FS_CONFIG"):
@@ -29,7 +33,8 @@ def make_settings(threads: int, seconds: float, layer_cache: str = "") -> Settin
         except OSError as problem:
             # mke2fs itself would go on with other defaults.
             raise CannotRun(f"MKE2FS_CONFIG: {name}: {problem.strerror}") from None
-    return Settings(threads, seconds, os.getcwd(), os.environ.get("SOURCE_DATE_EPOCH"), config, layer_cache)
+    return Settings(threads, seconds, os.getcwd(), os.environ.get("SOURCE_DATE_EPOCH"), config, layer_cache, logs,
+                    stops_at_failure)  # fmt: skip
 
 
 def lines_of(arguments: argparse.Namespace) -> Callable[[], Iterator[str]]:
@@ -54,16 +59,24 @@ def forget_changed(done: dict[str, Seen], changes: Iterator[tuple[str, str]]) ->
         print(f"e2fleet: done again, since {reason}: {count}", file=sys.stderr)
 
 
-def run_all(arguments: argparse.Namespace) -> bool:
-    """Whether each task of the list has succeeded, in this run or an earlier one."""
+def make_log_folder(folder: str) -> str:
+    if folder:
+        os.makedirs(folder, exist_ok=True)
+    return folder
+
+
+def run_all(arguments: argparse.Namespace) -> Progress:
+    """What has become of the tasks of the list, in this run or an earlier one."""
     kind, lines = arguments.command, lines_of(arguments)
-    settings = make_settings(arguments.threads, arguments.timeout, getattr(arguments, "layer_cache", ""))
+    settings = make_settings(arguments.threads, arguments.timeout, getattr(arguments, "layer_cache", ""),
+                             make_log_folder(arguments.logs), arguments.max_failures > 0)  # fmt: skip
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
     def tasks() -> Iterator[Task]:
         return parse_lines(kind, lines())
 
     def connect() -> "Cluster":
+        protect(arguments.address)
         from ext2mb_fleet.cluster import Needs, open_cluster
 
         needs = Needs(arguments.address, arguments.threads, arguments.memory, arguments.scratch, arguments.retries)
@@ -76,14 +89,18 @@ def run_all(arguments: argparse.Namespace) -> bool:
         before = ((task, results.done[task.key]) for task in tasks() if task.key in results.done)
         forget_changed(results.done, cluster.find_changes(before) if cluster else find_changes(before, settings))
         counts = count_tasks(tasks(), results.done)
-        progress = Progress(counts)
+        progress = Progress(counts, arguments.max_failures, arguments.logs)
         layers = Layers()
 
-        def report(ended: list[Result]) -> None:
+        def report(ended: list[Result]) -> bool:
+            if settings.logs:
+                for result in ended:
+                    write_log(settings.logs, result)
             results.write(b"".join(result.line for result in ended))
             progress.add(len(ended), sum(result.status != 0 for result in ended))
             if settings.layer_cache:
                 layers.add(ended)
+            return not progress.is_stopped
 
         if counts.done < counts.total:
             left = (task for task in tasks() if task.key not in results.done)
@@ -91,4 +108,4 @@ def run_all(arguments: argparse.Namespace) -> bool:
         progress.end()
         if settings.layer_cache:
             layers.show()
-    return not progress.failed
+    return progress

@@ -5,6 +5,7 @@ from typing import Any
 
 import duckdb
 
+from ext2mb_fleet.one import size_text
 from ext2mb_fleet.table import open_results
 
 STYLE = """
@@ -37,7 +38,7 @@ FROM lines WHERE {SCORES} IS NOT NULL ORDER BY score DESC, image LIMIT 25
 """
 FAILURES = f"""
 SELECT {CAUSE} AS cause, status, count(*) AS tasks, min(coalesce(image, workload)) AS "for instance",
-    count(DISTINCT host) AS hosts
+    count(DISTINCT host) AS hosts, min(log) AS log
 FROM lines WHERE status <> 0 GROUP BY ALL ORDER BY tasks DESC, cause LIMIT 100
 """
 SCORE_ROWS = f"""
@@ -48,14 +49,6 @@ SIZE_ROWS = f"""
 SELECT (2 ** floor(log2({SIZES})))::HUGEINT AS "from", count(*) AS images
 FROM lines WHERE {SIZES} > 0 GROUP BY ALL ORDER BY ALL
 """
-
-
-def size_text(size: int) -> str:
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if size < 1024:
-            return f"{size} {unit}"
-        size //= 1024
-    return f"{size} PiB"
 
 
 def cell(value: Any, tag: str = "td") -> str:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """One line on a terminal while it goes on, and one in the end."""
 import json
+import os
 import sys
 import time
 from collections.abc import Iterable
@@ -12,8 +13,10 @@ SECONDS_BETWEEN = 0.2
 
 
 class Progress:
-    def __init__(self, before: Counts) -> None:
+    def __init__(self, before: Counts, most_failures: int, logs: str) -> None:
         self.before = before
+        self.most_failures = most_failures  # of this run; 0: any number
+        self.logs = logs
         self.total = before.total
         self.done = before.done
         self.failed = before.failed
@@ -29,6 +32,11 @@ class Progress:
             self.shown = now
             self.show(now)
 
+    @property
+    def is_stopped(self) -> bool:
+        """No further task shall begin."""
+        return 0 < self.most_failures <= self.failed - self.before.failed
+
     def show(self, now: float) -> None:
         rate = (self.done - self.before.done) / max(now - self.started, 0.001)
         left = f", {(self.total - self.done) / rate:.0f} s left" if rate else ""
@@ -43,6 +51,13 @@ class Progress:
         again = f", {self.before.failed} of them before: --again repeats these" if self.before.failed else ""
         print(f"{self.total} tasks: {self.before.done} done before, {now} now; {self.failed} failed{again}",
               file=sys.stderr)  # fmt: skip
+        if self.logs and self.failed > self.before.failed:
+            print(f"messages of what failed: {os.path.join(self.logs, 'TASK.log')}, by the task of the result",
+                  file=sys.stderr)  # fmt: skip
+        left = self.total - self.done
+        if self.is_stopped and left:
+            print(f"stopped after {self.failed - self.before.failed} failures, as --max-failures={self.most_failures} "
+                  f"says; {left} tasks are left: the same command goes on with them", file=sys.stderr)  # fmt: skip
 
 
 class Layers:

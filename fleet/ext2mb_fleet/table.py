@@ -20,6 +20,7 @@ COLUMNS = {
     "host": "VARCHAR",
     "status": "BIGINT",
     "error": "VARCHAR",
+    "log": "VARCHAR",
     "seconds": "DOUBLE",
     "finished": "DOUBLE",
     "inputs": "VARCHAR",

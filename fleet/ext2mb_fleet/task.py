@@ -52,12 +52,16 @@ class Settings(NamedTuple):
     source_date_epoch: str | None
     mke2fs_config: bytes | None  # the contents of the file that MKE2FS_CONFIG names
     layer_cache: str = ""  # of each host, for all its builds; empty: none
+    logs: str = ""  # a folder of the driver's host for what tools write to standard error; empty: none
+    stops_at_failure: bool = False  # a batch ends with its first failure
 
 
 class Result(NamedTuple):
     line: bytes  # NDJSON
     status: int
     seconds: float
+    key: str  # of the task
+    log: bytes  # what the tool has written to standard error, if Settings.logs asks for it
 
 
 class BadTask(Exception):

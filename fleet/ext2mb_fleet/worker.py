@@ -13,6 +13,7 @@ import subprocess
 import time
 from typing import Any, NamedTuple
 
+from ext2mb_fleet.logs import Messages, last_line, log_path
 from ext2mb_fleet.seen import see_inputs, see_output
 from ext2mb_fleet.task import Result, Settings, Task
 
@@ -21,9 +22,6 @@ STATUS_TIME_LIMIT = 124
 STATUS_NOT_RUN = 125
 
 SECONDS_UNTIL_KILL = 10
-MOST_ERROR_CHARACTERS = 500
-# What is kept of what a tool prints.
-MOST_ERROR_BYTES = 1 << 16
 MOST_REPORT_BYTES = 1 << 26
 # Where the tools are if the PATH of a login without privileges does not say so.
 TOOL_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
@@ -89,15 +87,15 @@ def tool_command(task: Task, settings: Settings, folder: str) -> list[str]:
 
 
 class Output:
-    """What a tool prints: the report, and the last of its messages. It may print for ever, and costs no more memory."""
+    """What a tool prints: the report and messages. It may print for ever, and costs no more memory."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
-        self.report, self.errors = bytearray(), bytearray()
+        self.report, self.messages = bytearray(), Messages()
         self.is_too_long = False
         self.selector = selectors.PollSelector()
         self.selector.register(process.stdout or -1, selectors.EVENT_READ, self.report)
-        self.selector.register(process.stderr or -1, selectors.EVENT_READ, self.errors)
+        self.selector.register(process.stderr or -1, selectors.EVENT_READ, self.messages)
 
     def read(self, seconds: float) -> None:
         """Until the tool has ended. subprocess.TimeoutExpired: it has not in this time; 0: without end."""
@@ -114,9 +112,8 @@ class Output:
         piece = os.read(key.fd, 1 << 16)
         if not piece:
             self.selector.unregister(key.fileobj)
-        elif key.data is self.errors:
-            self.errors += piece
-            del self.errors[:-MOST_ERROR_BYTES]
+        elif key.data is self.messages:
+            self.messages.add(piece)
         elif len(self.report) + len(piece) <= MOST_REPORT_BYTES:
             self.report += piece
         else:
@@ -142,11 +139,6 @@ class Output:
                 stream.close()
 
 
-def last_line(errors: bytes | bytearray) -> str | None:
-    lines = errors.decode(errors="replace").strip().splitlines()
-    return lines[-1][:MOST_ERROR_CHARACTERS] if lines else None
-
-
 def parse_report(output: bytes | bytearray) -> Any:
     """What the tool has printed, if it is whole."""
     try:
@@ -164,13 +156,16 @@ class Outcome(NamedTuple):
     report: Any = None
     inputs: str | None = None
     output: str | None = None
+    log: bytes = b""
 
 
-def make_result(task: Task, outcome: Outcome, seconds: float) -> Result:
+def make_result(task: Task, settings: Settings, outcome: Outcome, seconds: float) -> Result:
     line = task.described()
     line["host"] = socket.gethostname()
     line["status"] = outcome.status
     line["error"] = outcome.error
+    if settings.logs:
+        line["log"] = log_path(settings.logs, task.key) if outcome.log else None
     line["seconds"] = round(seconds, 3)
     line["finished"] = round(time.time(), 3)
     line["inputs"] = outcome.inputs
@@ -179,7 +174,8 @@ def make_result(task: Task, outcome: Outcome, seconds: float) -> Result:
     line["report"] = outcome.report
     # What is no Unicode becomes "?": no reader of JSON takes half a pair of surrogates.
     text = json.dumps(line, ensure_ascii=False, separators=(",", ":"))
-    return Result(text.encode(errors="replace") + b"\n", outcome.status, seconds)
+    log = outcome.log if settings.logs else b""
+    return Result(text.encode(errors="replace") + b"\n", outcome.status, seconds, task.key, log)
 
 
 def tool_environment(settings: Settings, folder: str) -> dict[str, str]:
@@ -221,19 +217,20 @@ def run_tool(task: Task, settings: Settings, folder: str) -> Outcome:
     finally:
         output.close()
     image = os.path.join(folder, "image")
-    error = last_line(output.errors.replace(os.fsencode(image), os.fsencode(task.image)))
+    log = output.messages.text(os.fsencode(image), os.fsencode(task.image))
+    error = last_line(log)
     if status == STATUS_TIME_LIMIT:
         error = f"ended after {settings.seconds:g} s" + (f": {error}" if error else "")
     if output.is_too_long:
         error = f"the report is longer than {MOST_REPORT_BYTES >> 20} MiB" + (f": {error}" if error else "")
     report = None if output.is_too_long else parse_report(output.report)
     if task.kind != "build" or status != 0:
-        return Outcome(status, error, report)
+        return Outcome(status, error, report, log=log)
     made = see_output(image)
     os.replace(image, os.path.join(settings.folder, task.image))
     if isinstance(report, dict) and isinstance(report.get("image"), dict):
         report["image"]["path"] = task.image
-    return Outcome(status, error, report, output=made)
+    return Outcome(status, error, report, output=made, log=log)
 
 
 def run_task(task: Task, settings: Settings) -> Result:
@@ -251,4 +248,4 @@ def run_task(task: Task, settings: Settings) -> Result:
             remove_work_folder(folder)
     except OSError as problem:
         outcome = Outcome(STATUS_NOT_RUN, f"{problem.filename2 or problem.filename}: {problem.strerror}")
-    return make_result(task, outcome._replace(inputs=inputs), time.monotonic() - started)
+    return make_result(task, settings, outcome._replace(inputs=inputs), time.monotonic() - started)

@@ -10,9 +10,10 @@ own_output = os.dup(1)
 wrong = Task("score", "0", "image", (), "", (1,), "")  # type: ignore[arg-type]
 
 
-def report(results: list[Result]) -> None:
+def report(results: list[Result]) -> bool:
     for result in results:
         os.write(own_output, result.line.partition(b'"error":')[2].partition(b',"seconds"')[0] + b"\n")
+    return True
 
 
 with open_cluster(Needs(None, 1, 0, 0, 0), Settings(1, 0, "/", None, None)) as cluster:
