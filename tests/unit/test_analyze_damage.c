@@ -19,9 +19,9 @@
 #include "unit.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define ROUNDS 60
+#define ROUNDS 60u
 #else
-#define ROUNDS 400
+#define ROUNDS (is_soak() ? 400u : 150u)
 #endif
 #define MOST_CHANGES 24
 #define FILLER 'x'

@@ -15,7 +15,7 @@
 #define SLOTS 24
 #define OWNED_RUNS 16
 #define MOST_BYTES (96 << 10)
-#define OPERATIONS 600
+#define OPERATIONS (is_soak() ? 600u : 300u)
 #define LEFT_CLUSTERS 250 /* free, in the full ones */
 
 enum side { OURS, STOCK, SIDES };

@@ -274,7 +274,7 @@ START_TEST(damaged_blocks)
 	const uint32_t names[] = { 3, 60, 700 }; /* linear; one level; of full leaves, with nodes below the root */
 	struct random random = random_start("damaged");
 
-	for (unsigned int round = 0; round < (is_soak() ? 30000u : 3000u); round++) {
+	for (unsigned int round = 0; round < (is_soak() ? 30000u : 1500u); round++) {
 		struct memory_directory directory;
 		struct name_set set = name_set_start();
 		unsigned int kind = round % 3;
@@ -342,7 +342,7 @@ START_TEST(inline_data_sound_and_damaged)
 {
 	struct random random = random_start("inline");
 
-	for (unsigned int round = 0; round < (is_soak() ? 100000u : 5000u); round++) {
+	for (unsigned int round = 0; round < (is_soak() ? 100000u : 2500u); round++) {
 		struct name_set set = name_set_start();
 		struct ondisk_format format = { .filetype = true };
 

@@ -217,7 +217,7 @@ START_TEST(test_nearly_full)
 	open_shape(&shapes[_i], &list);
 	uint64_t free_blocks = ext2mb_free_blocks(test.mb);
 	take_everything(&list);
-	for (unsigned int round = 0; round < 10; round++) {
+	for (unsigned int round = 0; round < (is_soak() ? 10u : 4u); round++) {
 		uint64_t freed[LAST_CLUSTERS];
 		unsigned int left = 0;
 

@@ -19,9 +19,9 @@
 #include "unit.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define ROUNDS 40
+#define ROUNDS 40u
 #else
-#define ROUNDS 200
+#define ROUNDS (is_soak() ? 200u : 80u)
 #endif
 #define MOST_CHANGES 24
 #define FILLER 'x' /* what contents and targets are of, which have no checksums: changes hit metadata alone */

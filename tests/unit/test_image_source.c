@@ -126,7 +126,7 @@ START_TEST(an_image_is_the_tree_that_it_was_made_of)
 	struct random random = random_start("an_image_is_the_tree_that_it_was_made_of");
 	SCOPE_FREE char *path = host_tree_directory();
 
-	host_tree_make(&random, path, 1500);
+	host_tree_make(&random, path, is_soak() ? 1500 : 700);
 	struct tree *host = host_tree_scan(path, NULL, 0);
 
 	for (size_t n = 0; n < sizeof(options) / sizeof(*options); n++) {
