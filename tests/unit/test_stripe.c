@@ -173,7 +173,7 @@ START_TEST(test_model)
 	ck_assert_uint_eq(test.mb->stripe.blocks, stripe);
 	uint8_t *was_used = malloc(test.blocks);
 	memcpy(was_used, test.used, test.blocks);
-	for (uint64_t round = 0; round < mb_operations(600); round++) {
+	for (uint64_t round = 0; round < mb_operations(is_soak() ? 600 : 300); round++) {
 		struct ext2mb_extent extent;
 		uint64_t count = (1 + random_below(&random, 300)) * test.cluster_blocks;
 
