@@ -7,7 +7,7 @@
 #include "mke2fs_options.h"
 #include "populate/build/options.h"
 
-/* What is done with the cache of layers instead of making an image. */
+/* The command does this with the cache of layers, and makes no image. */
 struct layer_cache_command {
 	bool lists, checks;
 	const char *dropped; /* a digest, or "all"; NULL: nothing is dropped */

@@ -284,7 +284,8 @@ void output_release_unwritten(const struct output *output)
 
 		if (data < 0)
 			data = errno == ENXIO ? end : at;
-		if (data > at && fallocate(output->descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, data - at) < 0)
+		if (data > at &&
+		    fallocate(output->descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, data - at) < 0)
 			return;
 		at = data < end ? lseek(output->descriptor, data, SEEK_HOLE) : end;
 		if (at <= data)
