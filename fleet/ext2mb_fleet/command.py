@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The command line. Ray and DuckDB are loaded only by what needs them."""
 import argparse
+import difflib
 import glob
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from typing import NoReturn
 
 from ext2mb_fleet import __version__
@@ -18,6 +20,25 @@ from ext2mb_fleet.worker import run_task
 SUCCESS, FAILURE, WRONG_USAGE, STOPPED = 0, 1, 2, 3
 SHELLS = ("bash", "zsh")
 SUFFIXES = {"K": 10, "M": 20, "G": 30, "T": 40}
+
+
+def option_names(parser: argparse.ArgumentParser) -> Iterator[str]:
+    for action in parser._actions:
+        yield from action.option_strings
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from option_names(command)
+
+
+class Parser(argparse.ArgumentParser):
+    """For an option that there is not, the one that was meant is named, as by the other tools."""
+
+    def error(self, message: str) -> NoReturn:
+        for word in message.partition("unrecognized arguments: ")[2].split():
+            nearest = difflib.get_close_matches(word.partition("=")[0], option_names(self), 1)
+            if word.startswith("--") and nearest:
+                message += f"; did you mean {nearest[0]}?"
+        super().error(message)
 
 
 class Failure(Exception):
@@ -92,7 +113,7 @@ def add_run_options(parser: argparse.ArgumentParser, needs_results: bool = True)
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="e2fleet", description="Runs ext2mb's tools over many images.")
+    parser = Parser(prog="e2fleet", description="Runs ext2mb's tools over many images.")
     parser.add_argument("-V", "--version", action="version", version=f"e2fleet {__version__}")
     parser.add_argument("--shell-completion", choices=SHELLS, help=argparse.SUPPRESS)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
