@@ -83,6 +83,9 @@ static errcode_t rehearse(const struct carrying *carrying, const char *path)
 	errcode_t close_error = update_filesystem_close(&filesystem, EXT2MB_ET_TRANSACTION_OVER);
 
 	(void)close_error;
+	/* The release of orphans, and the end of its log. */
+	if (!error)
+		error = target_note_change(carrying->target);
 	return error ? problem_set(carrying->problem, error, options->image, "cannot update") : 0;
 }
 

@@ -202,7 +202,9 @@ static errcode_t change_image(const struct update_options *options, struct updat
 	uint64_t bytes = geometry->end_block << geometry->block_bits;
 	errcode_t error = carry_out(options, plan, target, old, pool, report, problem);
 
-	return error ? error : separate_trees_warn(options, bytes, &report->warnings);
+	if (!error)
+		separate_trees_warn(options, bytes, &report->warnings);
+	return error;
 }
 
 /* Files without names may be what is left of this update, if a crash has ended it: then it is not finished yet. */

@@ -196,12 +196,12 @@ static errcode_t read_layers(struct docker_image *image, struct problem *problem
 		json_object_object_get(json_object_object_get(image->configuration, "rootfs"), "diff_ids");
 	size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
 
-	if (!count || count > UINT32_MAX)
+	if (!count)
 		return refuse(image, problem, "names no layers");
 	if (!json_object_is_type(digests, json_type_array) || json_object_array_length(digests) != count)
 		return problem_set_reason(problem, EINVAL, image->configuration_file.name, "cannot use",
 		                          "its rootfs.diff_ids are not as many as the %zu layers of " MANIFEST, count);
-	errcode_t error = image_layers_create(&image->layers, count);
+	errcode_t error = image_layers_create(&image->layers, count, image->configuration_file.name, problem);
 
 	for (size_t i = 0; !error && i < count; i++) {
 		const json_object *name = json_object_array_get_idx(list, i);

@@ -24,9 +24,13 @@ static void keep(void *layer)
 	(void)layer;
 }
 
-errcode_t image_layers_create(struct image_layers *layers, size_t capacity)
+errcode_t image_layers_create(struct image_layers *layers, size_t capacity, const char *name, struct problem *problem)
 {
-	*layers = (struct image_layers){ .list = calloc(capacity, sizeof(*layers->list)) };
+	*layers = (struct image_layers){ 0 };
+	if (capacity > IMAGE_MOST_LAYERS)
+		return problem_set_reason(problem, EINVAL, name, "cannot use",
+		                          "it has %zu layers; no more than %u are read", capacity, IMAGE_MOST_LAYERS);
+	layers->list = calloc(capacity, sizeof(*layers->list));
 	return layers->list ? 0 : ENOMEM;
 }
 

@@ -19,8 +19,12 @@ struct image_layers {
 	void *known; /* the first ones by their files, for tsearch(3) */
 };
 
-/* Room for so many; ENOMEM. */
-MUST_CHECK errcode_t image_layers_create(struct image_layers *layers, size_t capacity);
+/* Runtimes stop at 127 (docker) or 500 (overlayfs). Merging takes a time that grows with the square of their number. */
+#define IMAGE_MOST_LAYERS 4096u
+
+/* Room for so many of the image that is called name. EINVAL, with a reason: they are more than the most; ENOMEM. */
+MUST_CHECK errcode_t image_layers_create(struct image_layers *layers, size_t capacity, const char *name,
+                                         struct problem *problem);
 void image_layers_release(struct image_layers *layers);
 
 /* Adds a layer; the file becomes the list's. ENOMEM. */

@@ -199,9 +199,9 @@ static errcode_t read_layers(struct oci_image *image, struct problem *problem)
 	const char *path = image->manifest_file.name;
 	size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
 
-	if (!count || count > UINT32_MAX)
+	if (!count)
 		return problem_set_reason(problem, EINVAL, path, "cannot use", "the image has no layers");
-	errcode_t error = image_layers_create(&image->layers, count);
+	errcode_t error = image_layers_create(&image->layers, count, path, problem);
 
 	for (size_t i = 0; !error && i < count; i++) {
 		struct oci_blob blob;

@@ -187,19 +187,26 @@ static errcode_t replay(const struct update_options *options, struct update_targ
 	return error;
 }
 
-errcode_t target_replay(const struct update_options *options, struct update_target *target, struct problem *problem)
+errcode_t target_note_change(struct update_target *target)
 {
 	struct stat status;
 
+	if (target->is_device || target->lock_descriptor < 0)
+		return 0;
+	if (fstat(target->lock_descriptor, &status))
+		return errno;
+	target->changed = status.st_ctim;
+	return 0;
+}
+
+errcode_t target_replay(const struct update_options *options, struct update_target *target, struct problem *problem)
+{
 	if (!target->volume.needs_recovery)
 		return 0;
 	errcode_t error = replay(options, target);
 
-	if (!error && !target->is_device && target->lock_descriptor >= 0) {
-		if (fstat(target->lock_descriptor, &status))
-			error = errno;
-		target->changed = status.st_ctim;
-	}
+	if (!error)
+		error = target_note_change(target);
 	return error ? problem_set(problem, error, options->image, ACTION) : 0;
 }
 

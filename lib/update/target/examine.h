@@ -40,6 +40,9 @@ MUST_CHECK errcode_t target_check(const struct update_options *options, const st
 MUST_CHECK errcode_t target_replay(const struct update_options *options, struct update_target *target,
                                    struct problem *problem);
 
+/* After writes of our own: what target_check() compares from now on. Errors of fstat(2). */
+MUST_CHECK errcode_t target_note_change(struct update_target *target);
+
 /* EBUSY if the filesystem has been mounted since it was examined. super: as it is now. */
 MUST_CHECK errcode_t target_check_mounts(const struct update_options *options, const struct update_target *target,
                                          const struct ext2_super_block *super, struct problem *problem);

@@ -21,12 +21,15 @@ struct search {
 	uint64_t bytes; /* of the filesystem */
 };
 
-/* Is it a hash tree for so many bytes? No file is waited for, nor anything but a file opened. */
+/* Is it a hash tree for so many bytes? Nothing but a file is opened. */
 static bool is_tree(const struct search *search, const char *name)
 {
 	uint8_t bytes[DM_VERITY_SUPERBLOCK_BYTES];
 	struct dm_verity_value value;
 	struct stat status;
+
+	if (fstatat(search->directory, name, &status, AT_SYMLINK_NOFOLLOW) || !S_ISREG(status.st_mode))
+		return false;
 	SCOPE_CLOSE int descriptor =
 		openat(search->directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 
@@ -45,33 +48,40 @@ static errcode_t warn(const struct search *search, const char *folder, const cha
 		path = NULL;
 		return ENOMEM;
 	}
-	problem_set_reason(&problem, ESTALE, path, "no longer fits",
-	                   "it is a hash tree of dm-verity for %s as that was: make it anew (veritysetup format %s %s)",
-	                   search->options->image, search->options->image, path);
+	problem_set_reason(&problem, ESTALE, path, "may no longer fit",
+	                   "it is a hash tree of dm-verity for the size that %s had; if it is that one's, make it anew "
+	                   "(veritysetup format)",
+	                   search->options->image);
 	return warnings_add(warnings, &problem, 1);
 }
 
-errcode_t separate_trees_warn(const struct update_options *options, uint64_t bytes, struct warnings *warnings)
+/* True for the image's name, with or without what follows its last dot, and then a dot. */
+static bool is_named_after(const char *name, const char *base)
+{
+	const char *dot = strrchr(base, '.');
+	size_t stem = dot && dot != base ? (size_t)(dot - base) : strlen(base);
+
+	return strncmp(name, base, stem) == 0 && name[stem] == '.';
+}
+
+void separate_trees_warn(const struct update_options *options, uint64_t bytes, struct warnings *warnings)
 {
 	const char *slash = strrchr(options->image, '/');
-	const char *base = slash ? slash + 1 : options->image, *dot = strrchr(base, '.');
-	size_t common = dot && dot != base ? (size_t)(dot - base) : strlen(base), files = 0;
+	const char *base = slash ? slash + 1 : options->image;
 	SCOPE_FREE char *folder = strndup(options->image, (size_t)(base - options->image));
-	DIR *directory = folder ? opendir(*folder ? folder : ".") : NULL;
+	SCOPE_CLOSEDIR DIR *directory = folder ? opendir(*folder ? folder : ".") : NULL;
 	const struct dirent *entry;
 	errcode_t error = 0;
 
 	if (!directory)
-		return folder ? 0 : ENOMEM;
+		return;
 	const struct search search = { options, dirfd(directory), bytes };
 
-	while (!error && files < MOST_FILES && (entry = readdir(directory)) != NULL) {
-		if (strncmp(entry->d_name, base, common) != 0)
+	for (size_t files = 0; !error && files < MOST_FILES && (entry = readdir(directory)) != NULL;) {
+		if (!is_named_after(entry->d_name, base))
 			continue;
 		files++;
 		if (is_tree(&search, entry->d_name))
 			error = warn(&search, folder, entry->d_name, warnings);
 	}
-	closedir(directory);
-	return error;
 }

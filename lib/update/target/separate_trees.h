@@ -6,9 +6,8 @@
 
 /*
  * Adds a warning for each file beside the image that is a hash tree for a filesystem of its size before the update, and
- * whose name begins as the image's does (root.img: root.verity, root.img.hash). Nothing in an image names its tree, so
- * trees elsewhere, or with other names, are not found. bytes: of the filesystem before the update. ENOMEM; a folder
- * that cannot be read has none. Main thread.
+ * whose name is the image's with other words after a dot (root.img: root.verity, root.img.hash). Nothing in an image
+ * names its tree, so it may be another image's, and trees elsewhere are not found. bytes: of the filesystem before the
+ * update. A folder that cannot be read has none, and without memory there is no warning. Main thread.
  */
-MUST_CHECK errcode_t separate_trees_warn(const struct update_options *options, uint64_t bytes,
-                                         struct warnings *warnings);
+void separate_trees_warn(const struct update_options *options, uint64_t bytes, struct warnings *warnings);
