@@ -63,6 +63,8 @@ digests = config["rootfs"]["diff_ids"]
 config["rootfs"]["diff_ids"] = digests[:1] + digests[1:] * 199
 write("many-layers.tar", with_layers(["one.tar"] + ["two/layer.tar"] * 199, Config="config"),
       [member("config", json.dumps(config).encode())])
+config["rootfs"]["diff_ids"] = digests[:1] * 4097
+write("too-many.tar", with_layers(["one.tar"] * 4097, Config="config"), [member("config", json.dumps(config).encode())])
 sparse = tarfile.TarInfo("holes")
 sparse.pax_headers = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "holes",
                       "GNU.sparse.realsize": "2048"}
