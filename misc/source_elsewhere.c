@@ -50,9 +50,11 @@ static void refuse_remote(const char *name)
 
 	if (!at || at == name || at + 1 == colon || memchr(name, '/', (size_t)(colon - name)))
 		return;
-	SCOPE_FREE char *login = strndup(name, (size_t)(colon - name));
+	/* Freed here: refuse() does not return. */
+	char *login = strndup(name, (size_t)(colon - name));
 
 	host = login ? shell_word(login) : NULL;
+	free(login);
 	path = shell_word(colon[1] ? colon + 1 : ".");
 	if (!host || !path || asprintf(&fetch, "ssh %s tar -C %s -c . | ", host, path) < 0) {
 		fetch = NULL;
