@@ -413,7 +413,7 @@ START_TEST(test_damage_among_many)
 	struct bytes first = { 0 }, plain = { 0 };
 	char first_reason[160], reason[160];
 
-	for (size_t round = 0; round < (is_soak() ? 20 : 4); round++) {
+	for (size_t round = 0; round < (is_soak() ? 20 : 8); round++) {
 		size_t at = random_below(&random, sample.packed.count);
 		uint8_t was = sample.packed.data[at];
 
@@ -445,7 +445,7 @@ START_TEST(test_early_close)
 	size_t count;
 	int ends[2];
 
-	for (unsigned int round = 0; round < (is_soak() ? 20u : 8u); round++) {
+	for (unsigned int round = 0; round < 20; round++) {
 		bool is_pipe = round % 2;
 		struct packed_file file = { .is_regular = !is_pipe, .size_bytes = sample.packed.count };
 
