@@ -5,8 +5,8 @@
  * whose blobs are the same files; there a layer may be packed. Members may be links to others.
  *
  * The name is FILE, FILE:NAME with one of the image's names as "docker load" shows them, or FILE:@N with the number of
- * one, from 0 on. FILE has no colon. What the configuration is named after, its sha256, is checked, and so is what each
- * layer unpacks to: the configuration has the digests (rootfs.diff_ids).
+ * one, from 0 on. FILE has no colon. The configuration's sha256, after which it is named, is checked, and so is that of
+ * each unpacked layer: the configuration has these digests (rootfs.diff_ids).
  *
  * Errors as in oci_image.c.
  */
@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "source/archive/archive_kind.h"
 #include "source/kind/source_digest.h"
 #include "source/layers/image_configuration.h"
 #include "source/layers/image_layers.h"
@@ -164,12 +165,13 @@ static errcode_t read_configuration(struct docker_image *image, const struct sca
 /* Is the layer packed? Then its file's digest is not that of the configuration. */
 static errcode_t is_packed(const struct docker_image *image, const struct image_file *file, bool *ret)
 {
-	static const uint8_t gzip[] = { 0x1f, 0x8b }, zstd[] = { 0x28, 0xb5, 0x2f, 0xfd };
-	uint8_t beginning[sizeof(zstd)] = { 0 };
+	char beginning[4] = "";
 	size_t count = file->bytes < sizeof(beginning) ? (size_t)file->bytes : sizeof(beginning);
 	errcode_t error = whole_read(image->files.descriptor, beginning, count, file->start_bytes);
 
-	*ret = memcmp(beginning, gzip, sizeof(gzip)) == 0 || memcmp(beginning, zstd, sizeof(zstd)) == 0;
+	const char *packer = error ? NULL : archive_kind_packer(beginning, count);
+
+	*ret = packer && (!strcmp(packer, "gzip") || !strcmp(packer, "zstd"));
 	return error;
 }
 

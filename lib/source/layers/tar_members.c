@@ -9,11 +9,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "source/archive/archive_kind.h"
 #include "support/cleanup.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
 
 #define READ_BYTES ((size_t)64 << 10)
+
+/* So many bytes tell a packer. */
+#define PACKER_BYTES 8
 
 /* An image has a few files for each of its layers, which are 128 at most with docker and containerd. */
 #define MOST_MEMBERS 65536
@@ -197,30 +201,10 @@ static errcode_t read_members(struct tar_members *members, struct archive *archi
 	return error;
 }
 
-/* The program that unpacks a file with this beginning; NULL: it is not packed. */
-static const char *unpacker_of(const unsigned char *bytes)
-{
-	static const struct {
-		unsigned char magic[4];
-		size_t count;
-		const char *program;
-	} packers[] = {
-		{ { 0x1f, 0x8b }, 2, "gzip" },
-		{ { 0x28, 0xb5, 0x2f, 0xfd }, 4, "zstd" },
-		{ { 0xfd, '7', 'z', 'X' }, 4, "xz" },
-		{ { 'B', 'Z', 'h' }, 3, "bzip2" },
-	};
-
-	for (size_t i = 0; i < sizeof(packers) / sizeof(*packers); i++)
-		if (memcmp(bytes, packers[i].magic, packers[i].count) == 0)
-			return packers[i].program;
-	return NULL;
-}
-
 static errcode_t check_file(const struct tar_members *members, int descriptor, struct stat *status,
                             struct problem *problem)
 {
-	unsigned char beginning[4] = "";
+	char beginning[PACKER_BYTES] = "";
 
 	if (fstat(descriptor, status))
 		return errno;
@@ -230,7 +214,7 @@ static errcode_t check_file(const struct tar_members *members, int descriptor, s
 	errcode_t error = (size_t)status->st_size < sizeof(beginning) ?
 	                          0 :
 	                          whole_read(descriptor, beginning, sizeof(beginning), 0);
-	const char *program = error ? NULL : unpacker_of(beginning);
+	const char *program = error ? NULL : archive_kind_packer(beginning, sizeof(beginning));
 
 	if (program)
 		return problem_set_reason(problem, EINVAL, members->path, "cannot use",
