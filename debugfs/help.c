@@ -76,7 +76,7 @@ static const struct {
 	              "  inode                 the file for which it is kept; 0: small files share it\n"
 	              "Example: prealloc\n" },
 	{ "orphans", "  add INODE  makes one of an inode that is in use\n"
-	             "  del INODE  it is none any more\n"
+	             "  del INODE  takes it off the orphans\n"
 	             "Output:\n"
 	             "  inode, links  a mount would delete it if it has no links, and truncate it otherwise\n"
 	             "  where, slot   in the orphan file or on the list of the superblock, and at which place\n"

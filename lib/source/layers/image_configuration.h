@@ -15,8 +15,8 @@ void image_configuration_clear(struct image_configuration *configuration);
 
 /*
  * Takes it from the configuration of an image, in the place of an earlier one's: the platform, and of "config" the
- * members that the OCI image specification has, as they are and in its order. What says when and how the image was
- * made is left out. EINVAL: "config" is not an object. ENOMEM. path: of the configuration.
+ * members that the OCI image specification has, as they are and in its order. The members that say when and how the
+ * image was made are left out. EINVAL: "config" is not an object. ENOMEM. path: of the configuration.
  */
 MUST_CHECK errcode_t image_configuration_take(struct image_configuration *configuration, const json_object *document,
                                               const char *path, struct problem *problem);

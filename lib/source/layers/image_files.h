@@ -58,7 +58,7 @@ struct source image_file_layer(const struct image_file *file);
 /* Returns a member's text; "" if it is missing or not a text. */
 const char *image_text(const json_object *object, const char *key);
 
-/* Beginning and length of a digest that is a text of 64 hexadecimal digits after "sha256:"; NULL: it is none. */
+/* Returns the 64 hexadecimal digits that follow "sha256:"; NULL: the text is no such digest. */
 const char *image_digest(const char *text);
 
 static inline void image_document_put(json_object **document)

@@ -22,7 +22,7 @@ MUST_CHECK errcode_t tar_members_read(int descriptor, const char *path, struct t
 void tar_members_destroy(struct tar_members *members);
 
 /*
- * Where the bytes of a regular file lie, to which links may lead. ENOENT: there is none of this name. EINVAL, with a
+ * Where the bytes of a regular file lie, to which links may lead. ENOENT: no member has this name. EINVAL, with a
  * reason: its links lead in a circle or to nothing, or it is sparse.
  */
 MUST_CHECK errcode_t tar_members_find(const struct tar_members *members, const char *name, uint64_t *start_bytes,
