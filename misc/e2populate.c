@@ -312,7 +312,7 @@ static errcode_t report_print_json(const struct populate_options *options, const
 	json_boolean(&json, "size_only", options->size_only);
 	write_image(&json, options, report);
 	write_content(&json, options, report);
-	write_sources(&json, report, options->layer_cache);
+	write_sources(&json, report, options->layer_cache.path);
 	write_dm_verity(&json, options, &report->dm_verity);
 	write_protected(&json, report);
 	if (report->delta.old_path)

@@ -64,11 +64,11 @@ static void choose_layout(struct command *command)
 {
 	struct populate_options *options = &command->options;
 
-	if (options->layer_cache && !command->layout_given)
+	if (options->layer_cache.path && !command->layout_given)
 		options->layout = LAYOUT_LAYERS;
 	if (options->layout == LAYOUT_LAYERS && !command->zeros_given)
 		options->zeros_of_source = true;
-	if (options->keeps_hidden && !options->layer_cache)
+	if (options->keeps_hidden && !options->layer_cache.path)
 		usage_error("--keep-hidden works only with --layer-cache: elsewhere nothing knows what is hidden");
 	if (options->keeps_hidden && options->layout != LAYOUT_LAYERS)
 		usage_error("--keep-hidden works only with --layout=layers");

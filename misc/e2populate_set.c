@@ -10,7 +10,7 @@
 
 #include "populate/format/mke2fs.h"
 #include "source/sources.h"
-#include "source_elsewhere.h"
+#include "source_option.h"
 #include "source_limits_option.h"
 #include "support/run/memory.h"
 #include "support/text/units.h"
@@ -34,17 +34,8 @@ void command_check(struct command *command, errcode_t error, int status)
 
 void add_source(struct command *command, const struct taken_option *option)
 {
-	const char *argument = option->argument;
-	bool is_input = source_is_standard_input(argument);
-
-	if (!*argument)
-		usage_error("-d \"\": no source is named");
-	if (source_names_nothing(argument))
-		usage_error("-d %s: no file is named", argument);
-	refuse_source_elsewhere(argument);
-	for (size_t i = 0; i + 1 < command->sources.count; i++)
-		if (is_input && source_is_standard_input(command->sources.list[i]))
-			usage_error("-d %s: standard input can be read only once", argument);
+	(void)option;
+	source_option_check(&command->sources);
 }
 
 static struct exclude *needed_patterns(struct exclude **patterns)

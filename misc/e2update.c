@@ -48,7 +48,7 @@ static void print_report(const struct command *command, const struct update_repo
 	if (report->commits)
 		printf("%s of data, %" PRIu64 " transaction%s\n", units_bytes(report->data_bytes).text, report->commits,
 		       units_plural(report->commits));
-	if (command->options.layer_cache)
+	if (command->options.layer_cache.path)
 		printf("%u layer%s from the cache, %u unpacked into it\n", report->layers_cached,
 		       report->layers_cached == 1 ? "" : "s", report->layers_made);
 	if (report->grown_bytes)
@@ -73,7 +73,7 @@ static errcode_t print_json(const struct command *command, const struct update_r
 	             JSON_COUNT("logged_blocks", report->logged_blocks),
 	             JSON_COUNT("direct_blocks", report->direct_blocks), JSON_COUNT("grown_bytes", report->grown_bytes),
 	             JSON_COUNT("warnings", report->warnings.count));
-	if (command->options.layer_cache)
+	if (command->options.layer_cache.path)
 		json_members(&json, JSON_COUNT("layers_made", report->layers_made),
 		             JSON_COUNT("layers_cached", report->layers_cached));
 	if (*report->root_hash)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "platform_option.h"
-#include "source_elsewhere.h"
+#include "source_option.h"
 #include "source_limits_option.h"
 #include "support/io/same_file.h"
 #include "support/run/memory.h"
@@ -48,17 +48,8 @@ static void check(struct command *command, errcode_t error, int status)
 
 static void add_source(struct command *command, const struct taken_option *option)
 {
-	const char *argument = option->argument;
-	bool is_input = source_is_standard_input(argument);
-
-	if (!*argument)
-		usage_error("-d \"\": no source is named");
-	if (source_names_nothing(argument))
-		usage_error("-d %s: no file is named", argument);
-	refuse_source_elsewhere(argument);
-	for (size_t i = 0; i + 1 < command->sources.count; i++)
-		if (is_input && source_is_standard_input(command->sources.list[i]))
-			usage_error("-d %s: standard input can be read only once", argument);
+	(void)option;
+	source_option_check(&command->sources);
 }
 
 static struct exclude *needed_exclude(struct command *command)
@@ -334,10 +325,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 		usage_error("%s: nothing may follow IMAGE", arguments[next]);
 	choose_owners(command);
 	choose_against(command);
-	layer_cache_option_complete(&command->layer_cache);
-	made->layer_cache = command->layer_cache.path;
-	made->layer_cache_is_usual = command->layer_cache.is_usual;
-	made->layer_cache_bytes = command->layer_cache.bytes;
+	layer_cache_option_complete(&command->layer_cache, &made->layer_cache);
 	made->memory_bytes = memory_available() / 100 * USUAL_MEMORY_PERCENT;
 	if (!command->metadata_limit_given)
 		made->limits.metadata_bytes = made->memory_bytes;

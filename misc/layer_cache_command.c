@@ -32,10 +32,7 @@ void layer_cache_options_check(struct command *command)
 {
 	const struct layer_cache_command *own = &command->layers;
 
-	layer_cache_option_complete(&command->layer_cache);
-	command->options.layer_cache = command->layer_cache.path;
-	command->options.layer_cache_is_usual = command->layer_cache.is_usual;
-	command->options.layer_cache_bytes = command->layer_cache.bytes;
+	layer_cache_option_complete(&command->layer_cache, &command->options.layer_cache);
 	if (layer_cache_is_all(command) && !command->layer_cache.path)
 		usage_error("options that begin with --layer-cache- need --layer-cache=DIR or --layer-cache=auto");
 	if (own->lists + own->checks + (own->dropped != NULL) > 1)
@@ -149,8 +146,7 @@ int layer_cache_run(const struct command *command)
 {
 	struct layer_cache *cache;
 	struct problem problem = { 0 };
-	errcode_t error =
-		layer_cache_open(command->options.layer_cache, command->options.layer_cache_is_usual, &cache, &problem);
+	errcode_t error = layer_cache_open(&command->options.layer_cache, &cache, &problem);
 
 	if (!error) {
 		error = command->layers.lists  ? list(command, cache, &problem) :

@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/pack/layer_cache.h"
 #include "tool.h"
 
-void layer_cache_option_complete(struct layer_cache_option *option)
+void layer_cache_option_complete(struct layer_cache_option *option, struct layer_cache_place *place)
 {
 	struct problem problem = { 0 };
 
@@ -19,8 +18,9 @@ void layer_cache_option_complete(struct layer_cache_option *option)
 	}
 	if (!*option->given)
 		usage_error("--layer-cache: no folder is named");
-	option->is_usual = !strcmp(option->given, "auto");
-	if (!option->is_usual) {
+	bool is_usual = !strcmp(option->given, "auto");
+
+	if (!is_usual) {
 		option->path = strdup(option->given);
 	} else if (layer_cache_usual_path(&option->path, &problem)) {
 		print_problem(&problem);
@@ -28,4 +28,5 @@ void layer_cache_option_complete(struct layer_cache_option *option)
 	}
 	if (!option->path)
 		exit_without_memory();
+	*place = (struct layer_cache_place){ option->path, is_usual, option->bytes };
 }

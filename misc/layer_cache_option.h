@@ -5,14 +5,13 @@
 #include <stdint.h>
 
 #include "option_row.h"
-#include "support/problem.h"
+#include "source/pack/layer_cache.h"
 
 /* A member `layer_cache` of a tool's struct command; zero-initialise. */
 struct layer_cache_option {
 	const char *given; /* NULL: there is no cache */
 	uint64_t bytes;    /* that it may take; 0: no limit */
 	char *path;        /* owned; set by layer_cache_option_complete() */
-	bool is_usual;     /* "auto" was given */
 };
 
 /* Rows of a tool's table. */
@@ -30,5 +29,6 @@ struct layer_cache_option {
 		.help = "drop those that were not used for longest until the others take no more"                      \
 	}
 
-/* Finds the path, after all options. Ends the program after wrong usage, and where "auto" leads nowhere. */
-void layer_cache_option_complete(struct layer_cache_option *option);
+/* Finds the place, whose path is the option's, after all options. Ends the program after wrong usage, and where "auto"
+ * leads nowhere. */
+void layer_cache_option_complete(struct layer_cache_option *option, struct layer_cache_place *place);

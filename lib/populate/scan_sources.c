@@ -236,22 +236,6 @@ static errcode_t ask_for_projects(struct scanned *scanned, const struct workplac
 	return error ? problem_set(work->problem, error, NULL, "cannot plan the image") : 0;
 }
 
-static errcode_t open_layer_cache(const struct populate_options *options, struct layer_cache **cache,
-                                  struct problem *problem)
-{
-	*cache = NULL;
-	if (!options->layer_cache)
-		return 0;
-	errcode_t error = layer_cache_open(options->layer_cache, options->layer_cache_is_usual, cache, problem);
-
-	if (error)
-		return error;
-	layer_cache_limit(*cache, options->layer_cache_bytes);
-	if (options->verify)
-		layer_cache_check_all(*cache);
-	return 0;
-}
-
 /*
  * What is hidden keeps its place only if there is a pack of it. So that an image does not depend on the host's free
  * space, a pack that could not be made is an error with --keep-hidden. first: of the cache's warnings.
@@ -303,8 +287,10 @@ static errcode_t read_sources(struct scanned *scanned, const struct workplace *w
 		.memory_bytes = options->memory_bytes,
 		.threads = options->threads,
 	};
-	errcode_t error = open_layer_cache(options, &scan_options->layers, work->problem);
+	errcode_t error = layer_cache_open(&options->layer_cache, &scan_options->layers, work->problem);
 
+	if (!error && scan_options->layers && options->verify)
+		layer_cache_check_all(scan_options->layers);
 	if (!error)
 		error = sources_read_unchanged(&reading, work->pool, &scanned->tree, work->problem);
 	if (!error && options->oci_config && !report->configuration.text)

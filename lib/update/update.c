@@ -47,19 +47,6 @@ static errcode_t make_empty_tree(struct tree **ret)
 	return error;
 }
 
-static errcode_t open_layer_cache(const struct update_options *options, struct layer_cache **cache,
-                                  struct problem *problem)
-{
-	*cache = NULL;
-	if (!options->layer_cache)
-		return 0;
-	errcode_t error = layer_cache_open(options->layer_cache, options->layer_cache_is_usual, cache, problem);
-
-	if (!error)
-		layer_cache_limit(*cache, options->layer_cache_bytes);
-	return error;
-}
-
 static errcode_t read_sources(const struct update_options *options, const struct volume *volume, const char *base,
                               struct pool *pool, struct update_report *report, struct tree **ret,
                               struct problem *problem)
@@ -96,7 +83,7 @@ static errcode_t read_sources(const struct update_options *options, const struct
 	progress_stage(options->progress, "scan", 0, 0);
 	if (!options->source_count)
 		return make_empty_tree(ret);
-	errcode_t error = open_layer_cache(options, &scan.layers, problem);
+	errcode_t error = layer_cache_open(&options->layer_cache, &scan.layers, problem);
 
 	if (!error)
 		error = sources_read(&reading, pool, ret, problem);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "source/pack/layer_cache.h"
 #include "ondisk/dm_verity.h"
 #include "tree/details.h"
 #include "tree/source_limits.h"
@@ -73,14 +74,12 @@ struct populate_options {
 	bool inodes_fixed;             /* -N among mke2fs: exactly so many */
 	bool block_size_given;         /* -b among mke2fs */
 	bool usage_given;              /* -T among mke2fs */
-	bool own_defaults;         /* blocks of 4 KiB, and no holes that are not worth an extent; false: as mke2fs(8) */
-	const char *platform;      /* of container images, OS/ARCH[/VARIANT]; NULL: the host's */
-	const char *oci_config;    /* a file that the caller writes report->configuration to; NULL: none */
-	const char *layer_cache;   /* a folder of unpacked layers (source/pack/layer_cache.h); NULL: none */
-	bool layer_cache_is_usual; /* it is the usual one: folders above it are made, too */
-	uint64_t layer_cache_bytes; /* which that may take on the disk; 0: no limit */
-	const char *stable_from;    /* an earlier image whose layout is to be kept; NULL: none */
-	const char *against;        /* an older image, of which the report says what differs; NULL: none */
+	bool own_defaults;      /* blocks of 4 KiB, and no holes that are not worth an extent; false: as mke2fs(8) */
+	const char *platform;   /* of container images, OS/ARCH[/VARIANT]; NULL: the host's */
+	const char *oci_config; /* a file that the caller writes report->configuration to; NULL: none */
+	struct layer_cache_place layer_cache; /* of unpacked layers */
+	const char *stable_from;              /* an earlier image whose layout is to be kept; NULL: none */
+	const char *against;                  /* an older image, of which the report says what differs; NULL: none */
 	uint64_t against_chunk_bytes;
 	uint64_t free_bytes;       /* to be left free at least for any user, as statfs(2) counts; or: */
 	unsigned int free_percent; /* of the filesystem's blocks, below 100 */

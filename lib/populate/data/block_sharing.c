@@ -330,7 +330,8 @@ errcode_t block_sharing_warn(const struct plan *plan, const struct image_file *f
 	int image = file->image.descriptor;
 	struct problem problem = { 0 };
 
-	if (!options->layer_cache || options->reflink == REFLINK_NEVER || options->android_sparse || !is_regular(image))
+	if (!options->layer_cache.path || options->reflink == REFLINK_NEVER || options->android_sparse ||
+	    !is_regular(image))
 		return 0;
 	const char *reason = obstacle(plan, image, refusal);
 

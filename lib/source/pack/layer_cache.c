@@ -76,21 +76,26 @@ static errcode_t open_folder(struct layer_cache *cache, bool makes_parents, stru
 	return refuse(path, &status, problem);
 }
 
-errcode_t layer_cache_open(const char *path, bool makes_parents, struct layer_cache **ret, struct problem *problem)
+errcode_t layer_cache_open(const struct layer_cache_place *place, struct layer_cache **ret, struct problem *problem)
 {
+	const char *path = place->path;
+
+	*ret = NULL;
+	if (!path)
+		return 0;
 	struct layer_cache *cache = calloc(1, sizeof(*cache));
 	size_t bytes = strlen(path);
 
-	*ret = NULL;
 	if (!cache)
 		return problem_set(problem, ENOMEM, path, "cannot open");
 	cache->directory = -1;
+	cache->most_bytes = place->most_bytes;
 	pthread_mutex_init(&cache->lock, NULL);
 	/* With a slash at its end, a symbolic link would be followed. */
 	while (bytes > 1 && path[bytes - 1] == '/')
 		bytes--;
 	cache->path = strndup(path, bytes);
-	errcode_t error = cache->path ? open_folder(cache, makes_parents, problem) : ENOMEM;
+	errcode_t error = cache->path ? open_folder(cache, place->is_usual, problem) : ENOMEM;
 
 	if (error) {
 		layer_cache_close(cache);
@@ -111,11 +116,6 @@ void layer_cache_close(struct layer_cache *cache)
 	free(cache->uses);
 	free(cache->path);
 	free(cache);
-}
-
-void layer_cache_limit(struct layer_cache *cache, uint64_t bytes)
-{
-	cache->most_bytes = bytes;
 }
 
 void layer_cache_check_all(struct layer_cache *cache)

@@ -32,16 +32,20 @@ struct layer_cache;
  */
 MUST_CHECK errcode_t layer_cache_usual_path(char **path, struct problem *problem);
 
+/* Which folder, and what it may take. Zeros: there is no cache. */
+struct layer_cache_place {
+	const char *path;    /* NULL: there is none */
+	bool is_usual;       /* it is that of layer_cache_usual_path(): folders above it are made, too */
+	uint64_t most_bytes; /* that packs may take on the disk, for layer_cache_trim(); 0: no limit */
+};
+
 /*
- * Opens the folder, which is made if it is not there (with those above it, if makes_parents). EINVAL with a reason:
- * it is not the caller's alone; errors of open(2) and mkdir(2); ENOMEM.
+ * Opens the folder, which is made if it is not there. *ret is NULL without a place. EINVAL with a reason: it is not the
+ * caller's alone; errors of open(2) and mkdir(2); ENOMEM.
  */
-MUST_CHECK errcode_t layer_cache_open(const char *path, bool makes_parents, struct layer_cache **ret,
+MUST_CHECK errcode_t layer_cache_open(const struct layer_cache_place *place, struct layer_cache **ret,
                                       struct problem *problem);
 void layer_cache_close(struct layer_cache *cache);
-
-/* How many bytes packs may take on the disk: layer_cache_trim() drops more than that. 0: no limit. */
-void layer_cache_limit(struct layer_cache *cache, uint64_t bytes);
 
 /* From now on all contents of a pack are compared with their checksums before it is used. */
 void layer_cache_check_all(struct layer_cache *cache);
@@ -104,8 +108,8 @@ MUST_CHECK errcode_t layer_cache_drop(struct layer_cache *cache, const char *dig
                                       struct problem *problem);
 
 /*
- * Drops packs until they take no more than layer_cache_limit(), first those that have not been used for longest; those
- * in use stay. Does nothing while another process does so. If it fails, there is a warning. Main thread.
+ * Drops packs until they take no more than the place's most_bytes, first those that have not been used for longest;
+ * those in use stay. Does nothing while another process does so. If it fails, there is a warning. Main thread.
  */
 void layer_cache_trim(struct layer_cache *cache);
 

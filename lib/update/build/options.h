@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "source/pack/layer_cache.h"
 #include "source/owners/owner_map.h"
 #include "source/sources.h"
 #include "support/run/progress.h"
@@ -43,13 +44,11 @@ struct update_options {
 	struct source_limits limits;
 	uint64_t memory_bytes;
 	unsigned int threads;
-	const struct exclude *exclude;     /* NULL: nothing */
-	struct owner_map *owners;          /* NULL: files keep the sources' owners */
-	const char *metadata;              /* NULL: none */
-	const char *layer_cache;           /* a folder of unpacked layers (source/pack/layer_cache.h); NULL: none */
-	bool layer_cache_is_usual;         /* it is the usual one: folders above it are made, too */
-	uint64_t layer_cache_bytes;        /* which that may take on the disk; 0: no limit */
-	struct progress *progress;         /* may be NULL */
+	const struct exclude *exclude;        /* NULL: nothing */
+	struct owner_map *owners;             /* NULL: files keep the sources' owners */
+	const char *metadata;                 /* NULL: none */
+	struct layer_cache_place layer_cache; /* of unpacked layers */
+	struct progress *progress;            /* may be NULL */
 	uint64_t most_logged_blocks;       /* in a transaction; 0: as many as the journal holds. Tests need several */
 	struct struct_io_manager *manager; /* for transactions; NULL: libext2mb's. Tests use one that records writes */
 };

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source_elsewhere.h"
+#include "source_option.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "source/sources.h"
 #include "support/text/shell_word.h"
 #include "tool.h"
 
@@ -63,7 +64,7 @@ static void refuse_remote(const char *name)
 	refuse(name, "a path on another host", fetch, "-");
 }
 
-void refuse_source_elsewhere(const char *name)
+static void refuse_source_elsewhere(const char *name)
 {
 	if (access(name, F_OK) == 0)
 		return;
@@ -71,4 +72,20 @@ void refuse_source_elsewhere(const char *name)
 		if (strncmp(name, elsewhere[i].prefix, strlen(elsewhere[i].prefix)) == 0)
 			refuse_named(&elsewhere[i], name);
 	refuse_remote(name);
+}
+
+void source_option_check(const struct argument_list *sources)
+{
+	const size_t last = sources->count - 1;
+	const char *name = sources->list[last];
+	bool is_input = source_is_standard_input(name);
+
+	if (!*name)
+		usage_error("-d \"\": no source is named");
+	if (source_names_nothing(name))
+		usage_error("-d %s: no file is named", name);
+	refuse_source_elsewhere(name);
+	for (size_t i = 0; i < last; i++)
+		if (is_input && source_is_standard_input(sources->list[i]))
+			usage_error("-d %s: standard input can be read only once", name);
 }
