@@ -2,6 +2,7 @@
 #include "source_option.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,42 +27,47 @@ static const struct elsewhere {
 	{ "containers-storage:", "an image of a container engine", "skopeo copy %s oci:DIR && ", "oci:DIR" },
 };
 
-static void refuse(const char *name, const char *what, const char *fetch, const char *read)
+/*
+ * The command that fetches the source. usage_error() does not return, so nobody frees it: it is kept here, where a
+ * sanitizer sees that it is still in use.
+ */
+static char *fetch;
+
+static void refuse(const char *name, const char *what, const char *read)
 {
 	usage_error("-d %s: %s is not read; type: %s%s -d %s ...", name, what, fetch, tool_name, read);
 }
 
 static void refuse_named(const struct elsewhere *place, const char *name)
 {
-	SCOPE_FREE char *word = shell_word(name), *fetch = NULL;
 	const char *gap = strstr(place->fetch, "%s");
+	char *word = shell_word(name);
+	int length = word ? asprintf(&fetch, "%.*s%s%s", (int)(gap - place->fetch), place->fetch, word, gap + 2) : -1;
 
-	if (!word || asprintf(&fetch, "%.*s%s%s", (int)(gap - place->fetch), place->fetch, word, gap + 2) < 0) {
-		fetch = NULL;
+	free(word);
+	if (length < 0)
 		exit_without_memory();
-	}
-	refuse(name, place->what, fetch, place->read);
+	refuse(name, place->what, place->read);
 }
 
 /* "user@host:path", as scp(1) and rsync(1) take it. */
 static void refuse_remote(const char *name)
 {
 	const char *colon = strchr(name, ':'), *at = memchr(name, '@', colon ? (size_t)(colon - name) : 0);
-	SCOPE_FREE char *fetch = NULL, *host = NULL, *path = NULL;
 
 	if (!at || at == name || at + 1 == colon || memchr(name, '/', (size_t)(colon - name)))
 		return;
-	/* Freed here: refuse() does not return. */
 	char *login = strndup(name, (size_t)(colon - name));
+	char *host = login ? shell_word(login) : NULL;
+	char *path = shell_word(colon[1] ? colon + 1 : ".");
+	int length = host && path ? asprintf(&fetch, "ssh %s tar -C %s -c . | ", host, path) : -1;
 
-	host = login ? shell_word(login) : NULL;
 	free(login);
-	path = shell_word(colon[1] ? colon + 1 : ".");
-	if (!host || !path || asprintf(&fetch, "ssh %s tar -C %s -c . | ", host, path) < 0) {
-		fetch = NULL;
+	free(host);
+	free(path);
+	if (length < 0)
 		exit_without_memory();
-	}
-	refuse(name, "a path on another host", fetch, "-");
+	refuse(name, "a path on another host", "-");
 }
 
 static void refuse_source_elsewhere(const char *name)
