@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""check.py SCHEMAS TOP DOCUMENTS: compares documents called SCHEMA.*.json with SCHEMA.schema.json, and keys of these with
-what was printed and with the manuals."""
+"""check.py SCHEMAS TOP DOCUMENTS: compares documents called SCHEMA.*.json with SCHEMA.schema.json, those called
+SCHEMA.DEFINITION.*.json with that part of it, and keys of the schemas with what was printed and with the manuals."""
 
 import json
 import pathlib
@@ -12,7 +12,8 @@ import jsonschema
 
 schemas, top, documents = map(pathlib.Path, sys.argv[1:])
 KEYWORDS = {"$schema", "$comment", "$defs", "$ref", "title", "type", "properties", "patternProperties", "required",
-            "additionalProperties", "items", "enum"}
+            "additionalProperties", "items", "enum", "anyOf"}
+MANUALS = {"debugmb": "debugfs/debugmb.8", "e2fleet": "fleet/e2fleet.1", "progress": "misc/e2populate.8"}
 
 
 def resolve(schema, root):
@@ -80,19 +81,22 @@ for path in sorted(schemas.glob("*.schema.json")):
     name = path.name.removesuffix(".schema.json")
     schema = json.loads(path.read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
-    validator = jsonschema.Draft202012Validator(schema)
     closed(schema)
     names = set()
     for document in sorted(documents.glob(f"{name}.*.json")):
         value = json.loads(document.read_text())
         count += 1
-        for error in list(validator.iter_errors(value))[:3]:
-            print(f"{name}: {'/'.join(map(str, error.absolute_path))}: {error.message[:200]}")
-        printed(value, schema, schema, names)
+        part = document.name.split(".")[1]
+        definition = schema.get("$defs", {}).get(part)
+        for judge in (schema, {**schema, "$ref": f"#/$defs/{part}"} if definition else {}):
+            for error in list(jsonschema.Draft202012Validator(judge).iter_errors(value))[:3]:
+                print(f"{document.name}: {'/'.join(map(str, error.absolute_path))}: {error.message[:200]}")
+        printed(value, definition or schema, schema, names)
     print(f"{name}:")
     never_printed(schema, names)
-    manual = (top / "misc" / (name.split("-")[0] + ".8")).read_text()
-    words = set(re.findall(r"\w+(?:-\w+)*", re.sub(r"\\f[A-Z]", "", manual).replace("\\-", "-")))
+    tool = name.split("-")[0]
+    manual = (top / MANUALS.get(tool, f"misc/{tool}.8")).read_text()
+    words = set(re.findall(r"[\w^]+(?:-\w+)*", re.sub(r"\\f[A-Z]", "", manual).replace("\\-", "-")))
     missing = sorted(set(own_names(schema)) - words)
     if missing:
         print("not in the manual:", ", ".join(missing))
