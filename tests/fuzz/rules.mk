@@ -8,6 +8,7 @@ fuzz_harnesses := \
 	image \
 	journal \
 	layers \
+	layers_archive \
 	mtree \
 	pack \
 	profile \
@@ -17,6 +18,7 @@ fuzz_harnesses := \
 
 # Shared sources.
 fuzz_parts := \
+	blobs \
 	fuzz \
 	tar_text \
 	text_mutator
