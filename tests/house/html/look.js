@@ -71,9 +71,10 @@ const look = async (pages, widths, words) => {
 		if (!found.some((url) => url.includes(expected))) say(`${word}: ${found.join(" ")}`);
 		if (page.documentElement.scrollWidth > widths[0]) say(`${word}: what is found is too wide`);
 	}
-	box.value = words[0][0];
+	const { href } = page.querySelector("form ol a");
+
 	page.querySelector("form").requestSubmit();
-	await new Promise((done) => (frame.onload = done));
-	if (!frame.contentWindow.location.href.includes(words[0][1])) say(`Enter leads to ${frame.contentWindow.location.href}`);
+	await new Promise((done) => (frame.onload = done, setTimeout(done, 5000)));
+	if (frame.contentWindow.location.href !== href) say(`Enter leads to ${frame.contentWindow.location.href}`);
 	say(`looked ${count} times and found ${words.length} words`);
 };
