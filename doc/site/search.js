@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The box at the top of each page. The index is loaded when the box is first used; as a script, because a page of a local
-// file may not read another file. doc/site/search_index.py makes it.
+// The box at the top of each page. The index is loaded when the box is first used; as a script, because a page of a
+// local file may not read another file. doc/site/search_index.py makes it.
 "use strict";
 {
 const most = 12;

@@ -47,7 +47,9 @@ def make_index(pages):
                 weights[word] = weights.get(word, 0) + 8 + 8 // len(titles)
             for word, weight in weights.items():
                 words.setdefault(word, []).append((-weight, len(sections)))
-            sections.append([address, heading, title, text if len(text) <= BEGINNING else text[:BEGINNING].rsplit(" ", 1)[0] + " …"])
+            if len(text) > BEGINNING:
+                text = text[:BEGINNING].rsplit(" ", 1)[0] + " …"
+            sections.append([address, heading, title, text])
     lists = {word: [number for weight, section in sorted(found) for number in (section, -weight)]
              for word, found in sorted(words.items())}
     index = json.dumps({"sections": sections, "words": lists}, ensure_ascii=False, separators=(",", ":"))

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Makes one static site of README.md, the other documents and the manuals: doc/site/site.py TOP FOLDER
 
-cmark-gfm reads the documents, since they are written for GitHub, and mandoc reads the manuals. CMARK_GFM and MANDOC name
-other programs. A page lies where its document lies, so that links between documents and to pictures stay as they
+cmark-gfm reads the documents, since they are written for GitHub, and mandoc reads the manuals. CMARK_GFM and MANDOC
+name other programs. A page lies where its document lies, so that links between documents and to pictures stay as they
 are but for the ending; manuals are in man/. The colours are those of e2frag's page. FOLDER is replaced when
 everything has been made. doc/site/search_index.py says what the search looks at.
 """
@@ -23,6 +23,7 @@ from search_index import make_index, plain
 GUIDES = ["TUTORIAL", "RECIPES", "COMPARISON", "FLEET", "HOW-IT-WORKS", "REPLAY", "POLICIES", "READING"]
 # These are shown as they are.
 COPIED = ["doc/examples/*", "doc/schema/*"]
+PICTURES = (".svg", ".png", ".jpg", ".gif", ".webp")
 MANUALS = ["misc/*.8", "debugfs/*.8", "fleet/*.1", "lib/ext2fs/*.3"]
 
 
@@ -88,7 +89,7 @@ class Site:
         found = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
         if not os.path.exists(f"{self.top}/{found}"):
             raise SiteError(f"{path}: {url}: it is not there")
-        if found.endswith((".svg", ".png")):
+        if found.endswith(PICTURES):
             self.files.add(found)
             self.targets[found] = found
         return self.link(path, self.targets[found], mark + anchor) if found in self.targets else None
@@ -96,6 +97,12 @@ class Site:
     def fit_anchor(self, path, match):
         url = self.follow(path, html.unescape(match[1]))
         return f'<a href="{html.escape(url)}"{match[2]}>{match[3]}</a>' if url else match[3]
+
+    def fit_picture(self, path, match):
+        url = self.follow(path, html.unescape(match[2]))
+        if not url:
+            raise SiteError(f"{path}: {match[2]}: it is no picture")
+        return f'{match[1]}="{html.escape(url)}"'
 
     def link_names(self, path, text):
         """Links where the text names a document in backquotes, or a manual of ours."""
@@ -119,7 +126,7 @@ class Site:
         anchor = re.compile(r'<a href="([^"]*)"([^>]*)>(.*?)</a>', re.S)
         parts[1::2] = [anchor.sub(lambda match: self.fit_anchor(path, match), part) for part in parts[1::2]]
         text = "".join(parts)
-        return re.sub(r'\b(src|srcset)="([^"]*)"', lambda match: f'{match[1]}="{self.follow(path, match[2])}"', text)
+        return re.sub(r'\b(src|srcset)="([^"]*)"', lambda match: self.fit_picture(path, match), text)
 
     def read_document(self, path):
         command = [os.environ.get("CMARK_GFM") or "cmark-gfm", "--unsafe", "--table-prefer-style-attributes",
@@ -153,7 +160,8 @@ class Site:
         source = re.sub(r"(?ms)^\.EX$.*?^\.EE$", lambda match: re.sub(
             r"(?m)^$", ".sp", re.sub(r"(?m)^ ", r"\\& ", match[0])), self.read(path))
         text = run([os.environ.get("MANDOC") or "mandoc", "-T", "html", "-O", "fragment"], path, source)
-        text = re.sub(r'<table class="(head|foot)">.*?</table>|<p class="Pp"></p>\n|<dt></dt>', "", text, flags=re.S)
+        unwanted = r'<table class="(head|foot)">.*?</table>|<p class="Pp"></p>\n|<dt></dt>'
+        text = re.sub(unwanted, "", text, flags=re.S)
         depth = {"b": 0, "i": 0}
 
         def once(match):
@@ -171,7 +179,8 @@ class Site:
 
     def headings(self, path):
         """The headings of the second order: pairs of id and text."""
-        return [(name, plain(text)) for name, text in re.findall(r'<h2\b[^>]* id="([^"]*)">(.*?)</h2>', self.bodies[path], re.S)]
+        found = re.findall(r'<h2\b[^>]* id="([^"]*)">(.*?)</h2>', self.bodies[path], re.S)
+        return [(name, plain(text)) for name, text in found]
 
     def navigation(self, path):
         lines = []
@@ -210,7 +219,8 @@ class Site:
             shutil.copyfile(f"{self.top}/{path}", f"{folder}/{path}")
         light = re.search(r":root \{.*?\n\}\n", self.read("lib/analyze/forms/page.css"), re.S)[0]
         dark = self.read("lib/analyze/forms/page_dark.css")
-        write(folder, "style.css", f"{light}@media (prefers-color-scheme: dark) {{\n:root {{\n{dark}}}\n}}\n" + self.read("doc/site/style.css"))
+        colours = f"{light}@media (prefers-color-scheme: dark) {{\n:root {{\n{dark}}}\n}}\n"
+        write(folder, "style.css", colours + self.read("doc/site/style.css"))
         write(folder, "search.js", self.read("doc/site/search.js"))
         pages = [(self.targets[path], self.titles[path], body) for path, body in self.bodies.items()]
         write(folder, "search-index.js", make_index(pages))
@@ -218,7 +228,8 @@ class Site:
 
 def align(match):
     """Preformatted text with tabs as wide as its longest cell, since mandoc does not say where tabs end."""
-    longest = max(len(html.unescape(re.sub("<[^>]*>", "", cell))) for cell in re.findall(r"([^\t\n]*)\t", match[0]) or [""])
+    cells = re.findall(r"([^\t\n]*)\t", match[0])
+    longest = max((len(html.unescape(re.sub("<[^>]*>", "", cell))) for cell in cells), default=0)
     return match[0].replace("<pre>", f'<pre style="tab-size: {longest + 2}">') if longest else match[0]
 
 

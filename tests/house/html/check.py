@@ -37,7 +37,7 @@ def brightness(colour):
 
 
 def look_at_colours(style):
-    """Each colour of text is tried on each ground, in both schemes: more pairs than there are, and none is forgotten."""
+    """Each colour of text is tried on each ground, in both schemes, whether or not they meet."""
     print("colours that are no variables:")
     for name, value in re.findall(r"\b(color|background):\s*([^;]*);", style):
         if not re.fullmatch(r"var\(--[a-z]+\)|inherit", value):
@@ -112,7 +112,9 @@ def main(folder, top, expected):
     look_at_links(folder, pages)
     print("ids that are there twice:")
     for path, page in pages.items():
-        print("".join(f"{path}: {name}\n" for name in sorted({name for name in page.ids if page.ids.count(name) > 1})), end="")
+        for name in sorted(set(page.ids)):
+            if page.ids.count(name) > 1:
+                print(f"{path}: {name}")
     with open(f"{folder}/style.css", encoding="utf-8") as stream:
         look_at_colours(stream.read())
     look_at_index(folder, pages, expected)

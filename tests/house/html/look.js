@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Looks at each page of the site in a frame of each width, and then at the search: what is wrong becomes lines of the page.
+// Looks at each page of the site in a frame of each width, and then at the search: what is wrong becomes lines of the
+// page.
 "use strict";
-const say = (text) => document.body.append(Object.assign(document.createElement("div"), { textContent: `SAID ${text}` }));
+const say = (text) => {
+	const line = document.createElement("div");
+
+	line.textContent = `SAID ${text}`;
+	document.body.append(line);
+};
 const frame = document.createElement("iframe");
 frame.style.height = "900px";
 document.body.append(frame);
