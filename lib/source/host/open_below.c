@@ -30,8 +30,8 @@ static bool lacks_openat2(int error)
 }
 
 /*
- * pseudo(1), under which Yocto makes images, keeps the path of each descriptor that a function of libc opens. It does not see openat2(),
- * for which libc has no function, and then fails each *at() call on that descriptor with EFAULT.
+ * pseudo(1), under which Yocto makes images, keeps the path of each descriptor that a function of libc opens. It does
+ * not see openat2(), for which libc has no function, and then fails each *at() call on that descriptor with EFAULT.
  */
 static bool is_under_pseudo(void)
 {
