@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -26,6 +27,15 @@ static int call_openat2(int directory, const char *path, int flags)
 static bool lacks_openat2(int error)
 {
 	return error == ENOSYS || (error == EPERM && call_openat2(-1, ".", O_PATH) < 0 && errno != EBADF);
+}
+
+/*
+ * pseudo(1), under which Yocto makes images, keeps the path of each descriptor that a function of libc opens. It does
+ * not see openat2(), for which libc has no function, and then fails each *at() call on that descriptor with EFAULT.
+ */
+static bool is_under_pseudo(void)
+{
+	return getenv("PSEUDO_PREFIX") && getenv("LD_PRELOAD");
 }
 
 /* Does the same as openat2(), a component at a time. */
@@ -57,7 +67,7 @@ static int walk(int directory, const char *path, int flags)
 
 static int open_once(struct opener *opener, int directory, const char *path, int flags)
 {
-	if (!opener->lacks_openat2 && strlen(path) < PATH_MAX) {
+	if (!opener->lacks_openat2 && strlen(path) < PATH_MAX && !is_under_pseudo()) {
 		int descriptor = call_openat2(directory, path, flags), error = errno;
 
 		if (descriptor >= 0)
