@@ -67,7 +67,12 @@ static int walk(int directory, const char *path, int flags)
 
 static int open_once(struct opener *opener, int directory, const char *path, int flags)
 {
-	if (!opener->lacks_openat2 && strlen(path) < PATH_MAX && !is_under_pseudo()) {
+	/* Once, not for each file. */
+	if (!opener->has_looked) {
+		opener->has_looked = true;
+		opener->lacks_openat2 = is_under_pseudo();
+	}
+	if (!opener->lacks_openat2 && strlen(path) < PATH_MAX) {
 		int descriptor = call_openat2(directory, path, flags), error = errno;
 
 		if (descriptor >= 0)

@@ -9,7 +9,8 @@
 
 /* The known abilities of this host. Zero-initialise; belongs to one worker. */
 struct opener {
-	bool lacks_openat2;  /* Linux before 5.6, or a filter of system calls that does not know it */
+	bool has_looked;     /* at the environment, for pseudo(1) */
+	bool lacks_openat2;  /* Linux before 5.6, a filter of system calls that does not know it, or pseudo(1) */
 	bool keeps_no_atime; /* O_NOATIME was refused once: do without */
 };
 
