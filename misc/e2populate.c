@@ -488,9 +488,9 @@ int main(int argument_count, char **arguments)
 	char *name = argument_count > 0 ? basename(arguments[0]) : (char *)"";
 
 	use_name(name, &command);
-	tool_start(argument_count, arguments);
+	tool_start();
 	if (argument_count < 2 && !is_stand_in(&command))
-		usage_error("-d SOURCE and IMAGE are missing");
+		usage_error("-d SOURCE and IMAGE are missing" SEE_HELP);
 	if (is_stand_in(&command) && !command_is_ours(argument_count, arguments))
 		return become_mke2fs(&command, name, arguments);
 	raise_descriptor_limit();

@@ -237,7 +237,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	if (!command->metadata_limit_given)
 		command->options.limits.metadata_bytes = usual_bytes;
 	if (next >= argument_count)
-		usage_error("IMAGE is missing");
+		usage_error("IMAGE is missing" SEE_HELP);
 	command->options.image = arguments[next++];
 	if (!*command->options.image)
 		usage_error("IMAGE is \"\"");

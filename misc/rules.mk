@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 tools := e2allocsim e2extract e2frag e2populate e2update ext2mb-run
-tool_sources := misc/command_line.c misc/completion.c misc/option_row.c misc/tool.c
+tool_sources := misc/command_line.c misc/completion.c misc/help.c misc/help_topic.c misc/option_row.c misc/tool.c
 e2frag_sources := \
 	misc/e2frag.c \
 	misc/e2frag_history.c \
