@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "analyze/forms/form_delta.h"
+#include "doctor.h"
 #include "e2populate_options.h"
 #include "layer_cache_command.h"
 #include "oci_config_option.h"
@@ -498,6 +499,10 @@ int main(int argument_count, char **arguments)
 	if (layer_cache_is_all(&command)) {
 		interrupt_install();
 		return end(&command, layer_cache_run(&command));
+	}
+	if (command.is_examination) {
+		interrupt_install();
+		return end(&command, doctor_run(&command));
 	}
 	if (!command.force && !command.options.size_only && !outputs_may_go(&command.options)) {
 		command_free(&command);

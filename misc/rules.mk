@@ -15,6 +15,11 @@ e2extract_sources := \
 	$(tool_sources)
 e2populate_sources := \
 	misc/dm_verity_options.c \
+	misc/doctor.c \
+	misc/doctor_findings.c \
+	misc/doctor_folders.c \
+	misc/doctor_host.c \
+	misc/doctor_programs.c \
 	misc/layer_cache_command.c \
 	misc/layer_cache_option.c \
 	misc/e2populate.c \
