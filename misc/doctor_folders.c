@@ -89,8 +89,7 @@ static void probe_disk(struct findings *findings, const char *key, dev_t device)
 			continue;
 		if (fgetc(file) == '1')
 			finding_add(findings, key, FINDING_SLOW,
-			            "A disk that turns reads small files slowly, and writes far apart. Memory "
-			            "(/dev/shm) or an SSD is "
+			            "A disk that turns is slow with many small files. Memory (/dev/shm) or an SSD is "
 			            "faster.",
 			            "rotational");
 		else
@@ -194,10 +193,12 @@ void doctor_probe_source(struct findings *findings, const char *path)
 	}
 	SCOPE_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-	finding_add_error(findings, "source", descriptor < 0 ? errno : 0, FINDING_FAILS,
-	                  "It cannot be read: run as a user who may.");
-	if (descriptor < 0)
+	if (descriptor < 0) {
+		finding_add_error(findings, "source", errno, FINDING_FAILS,
+		                  "It cannot be read: run as a user who may.");
 		return;
+	}
+	finding_add_ok(findings, "source", "%s", path);
 	probe_type(findings, "source_filesystem", &status,
 	           "Reading it waits: --readers=N says how many threads wait at once.");
 	probe_disk(findings, "source_disk", S_ISBLK(status.st_mode) ? status.st_rdev : status.st_dev);
@@ -237,7 +238,7 @@ static void probe_direct(struct findings *findings, const char *path)
 {
 	SCOPE_CLOSE int direct = open(path, O_WRONLY | O_DIRECT | O_CLOEXEC);
 
-	finding_add_ok(findings, "o_direct", "%s", direct < 0 ? "no, and only devices are written so" : "yes");
+	finding_add_ok(findings, "direct_io", "%s", direct < 0 ? "no, and only devices are written so" : "yes");
 }
 
 /* With a file of the source, or, if there is none, with another new file of the folder. */
@@ -272,10 +273,12 @@ static void probe_new_file(struct findings *findings, const char *folder, const 
 		exit_without_memory();
 	errcode_t error = temporary_open(trial, &file);
 
-	finding_add_error(findings, "image_folder", error, FINDING_FAILS,
-	                  "No file can be made there: name another folder.");
-	if (!error) {
-		finding_add(findings, "o_tmpfile", file.has_name ? FINDING_LACKS : FINDING_OK,
+	if (error) {
+		finding_add_error(findings, "image_folder", error, FINDING_FAILS,
+		                  "No file can be made there: name another folder.");
+	} else {
+		finding_add_ok(findings, "image_folder", "%s", folder);
+		finding_add(findings, "unnamed_files", file.has_name ? FINDING_LACKS : FINDING_OK,
 		            file.has_name ?
 		                    "The image has a temporary name while it is made, which a kill leaves behind." :
 		                    NULL,
@@ -299,7 +302,7 @@ static void probe_device(struct findings *findings, const char *path, const stru
 {
 	SCOPE_CLOSE int direct = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
 
-	finding_add_error(findings, "o_direct", direct < 0 ? errno : 0, FINDING_SLOW,
+	finding_add_error(findings, "direct_io", direct < 0 ? errno : 0, FINDING_SLOW,
 	                  "What is written goes through the page cache.");
 	finding_add_error(findings, "image_device", access(path, W_OK) < 0 ? errno : 0, FINDING_FAILS,
 	                  "It cannot be written: run as a user who may.");

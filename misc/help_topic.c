@@ -333,23 +333,30 @@ static void list_headings(const struct command_line *line, char list[HEADINGS_BY
 			add_heading(list, heading.text, heading.bytes);
 }
 
+static void print_topic(struct shown *shown, const struct command_line *line, const struct option_row *standard_rows,
+                        const char *topic, bool is_option_alone)
+{
+	for (const struct option_row *const *table = line->tables; *table; table++)
+		print_options(shown, *table, topic, !is_option_alone);
+	print_options(shown, standard_rows, topic, !is_option_alone);
+	/* It may be an option of a workload that is not the line's. */
+	if (!shown->any)
+		print_entries(shown, is_option_tag, topic, true);
+	if (is_option_alone)
+		return;
+	print_sections(shown, topic);
+	if (!shown->any)
+		print_entries(shown, is_word_tag, topic, true);
+}
+
 void help_topic_print(const struct command_line *line, const struct option_row *standard_rows, const char *topic)
 {
 	const char *words = topic + strspn(topic, "-");
-	const bool is_option_alone = words > topic;
 	struct shown shown = { 0 };
 	char headings[HEADINGS_BYTES];
 
-	for (const struct option_row *const *table = line->tables; *table; table++)
-		print_options(&shown, *table, words, !is_option_alone);
-	print_options(&shown, standard_rows, words, !is_option_alone);
-	/* It may be an option of a workload that is not the line's. */
-	if (!shown.any)
-		print_entries(&shown, is_option_tag, words, true);
-	if (!is_option_alone)
-		print_sections(&shown, words);
-	if (!is_option_alone && !shown.any)
-		print_entries(&shown, is_word_tag, words, true);
+	if (*words)
+		print_topic(&shown, line, standard_rows, words, words > topic);
 	if (shown.any)
 		return;
 	list_headings(line, headings);
