@@ -195,7 +195,7 @@ int main(int argument_count, char **arguments)
 	struct command command = { 0 };
 	struct shell shell = { .counted.struct_bytes = sizeof(shell.counted) };
 
-	tool_start(argument_count, arguments);
+	tool_start();
 	initialize_ss_error_table();
 	int next = command_line_read(&command_line, argument_count, arguments, &command);
 

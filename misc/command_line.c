@@ -12,12 +12,12 @@
 #include <ext2fs/ext2mb_version.h>
 
 #include "completion.h"
+#include "help.h"
+#include "help_topic.h"
 #include "support/text/nearest.h"
 #include "support/text/units.h"
 #include "support/vector.h"
 
-#define HELP_COLUMN 23
-#define HELP_WIDTH 110
 #define MOST_OPTIONS 128 /* of a tool with a workload */
 
 /* getopt_long(3) returns values from here on for options given by name; all letters are below. */
@@ -27,9 +27,18 @@ static void choose_help(struct command *command, const struct taken_option *opti
 static void choose_version(struct command *command, const struct taken_option *option);
 static void choose_completion(struct command *command, const struct taken_option *option);
 
+static const char *topic_word(unsigned int index);
+
 static const struct option_row standard_rows[] = {
 	{ .heading = "Help" },
-	{ .name = "help", .letter = 'h', .set = choose_help, .help = "this text" },
+	{ .name = "help",
+	  .letter = 'h',
+	  .argument = "TOPIC",
+	  .kind = ARGUMENT_TEXT,
+	  .is_optional = true,
+	  .word = topic_word,
+	  .set = choose_help,
+	  .help = "this text, or what the manual says of an option or a section, as --help=threads" },
 	{ .name = "version",
 	  .letter = 'V',
 	  .set = choose_version,
@@ -48,111 +57,21 @@ _Static_assert(PROGRESS_AUTO == 0 && PROGRESS_BAR == 1 && PROGRESS_JSON == 2 && 
 /* The one that is being read; --help needs it. */
 static const struct command_line *current;
 
-/* --- Words ------------------------------------------------------------------------------------------------------ */
-
-void add_to_words(char list[WORD_LIST_BYTES], const char *word, bool is_last)
+static const char *topic_word(unsigned int index)
 {
-	size_t used = strlen(list);
-
-	snprintf(list + used, WORD_LIST_BYTES - used, "%s%s", !used ? "" : is_last ? " or " : ", ", word);
+	return help_topic_word(current, index);
 }
 
-static void list_words(const struct option_row *row, char list[WORD_LIST_BYTES])
-{
-	char word[WORD_BYTES], next[WORD_BYTES];
-
-	*list = '\0';
-	for (unsigned int index = 0; option_row_word(row, index, word); index++)
-		add_to_words(list, word, !option_row_word(row, index + 1, next));
-}
-
-/* --- Help ------------------------------------------------------------------------------------------------------- */
-
-/* "--threads=N", "-b BLOCK-SIZE" */
-static void name_option(const struct option_row *row, char *text, size_t bytes)
-{
-	const char *argument = row->argument ? row->argument : "";
-
-	if (!row->name)
-		snprintf(text, bytes, "-%c%s%s", row->letter, *argument ? " " : "", argument);
-	else if (row->is_optional)
-		snprintf(text, bytes, "--%s[=%s]", row->name, argument);
-	else
-		snprintf(text, bytes, "--%s%s%s", row->name, *argument ? "=" : "", argument);
-}
-
-static void describe_option(const struct option_row *row)
-{
-	const char *line = row->help;
-	char option[WORD_LIST_BYTES], list[WORD_LIST_BYTES];
-
-	if (!row->help)
-		return;
-	name_option(row, option, sizeof(option));
-	int used = !row->name  ? printf("  %s", option) :
-	           row->letter ? printf("  -%c, %s", row->letter, option) :
-	                         printf("      %s", option);
-
-	/* A long name has a line of its own. */
-	if (used >= HELP_COLUMN) {
-		putchar('\n');
-		used = 0;
-	}
-	printf("%*s", HELP_COLUMN - used, "");
-	for (const char *end; (end = strchr(line, '\n')); line = end + 1)
-		printf("%.*s\n%*s", (int)(end - line), line, HELP_COLUMN, "");
-	list_words(row, list);
-	printf("%s%s\n", line, row->word && row->kind == ARGUMENT_WORDS ? list : "");
-}
-
-/* Prints names and arguments alone, as many as fit in a line. */
-static const struct option_row *describe_briefly(const struct option_row *row)
-{
-	char option[WORD_LIST_BYTES];
-	size_t column = 1;
-
-	putchar(' ');
-	for (; !option_row_is_end(row) && !row->heading; row++) {
-		if (!row->help)
-			continue;
-		name_option(row, option, sizeof(option));
-		if (column + 1 + strlen(option) > HELP_WIDTH) {
-			fputs("\n ", stdout);
-			column = 1;
-		}
-		column += (size_t)printf(" %s", option);
-	}
-	putchar('\n');
-	return row - 1;
-}
-
-void command_line_describe(const struct option_row *rows)
-{
-	for (const struct option_row *row = rows; !option_row_is_end(row); row++) {
-		if (!row->heading) {
-			describe_option(row);
-			continue;
-		}
-		printf("\n%s:\n", row->heading);
-		if (row->is_brief)
-			row = describe_briefly(row + 1);
-	}
-}
-
-static void choose_help(struct command *command UNUSED, const struct taken_option *option UNUSED)
+static void choose_help(struct command *command UNUSED, const struct taken_option *option)
 {
 	static char buffer[1 << 16];
 
 	/* Write all at once: after an error in the middle its reason would be lost. */
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
-	fputs(current->usage, stdout);
-	for (const struct option_row *const *table = current->tables; *table; table++)
-		command_line_describe(*table);
-	command_line_describe(standard_rows);
-	if (current->print_epilogue)
-		current->print_epilogue();
-	if (current->epilogue)
-		fputs(current->epilogue, stdout);
+	if (option->argument)
+		help_topic_print(current, standard_rows, option->argument);
+	else
+		help_print(current, standard_rows);
 	exit_after_printing();
 }
 
@@ -177,7 +96,8 @@ static void choose_version(struct command *command UNUSED, const struct taken_op
 struct all_options {
 	const struct option_row *rows[MOST_OPTIONS];
 	struct option names[MOST_OPTIONS + 1];
-	char letters[MOST_OPTIONS * sizeof("x::")];
+	char letters[1 + MOST_OPTIONS * sizeof("x::")]; /* the first one, a colon, makes it return one where an argument
+	                                                 * is missing */
 	size_t count;
 };
 
@@ -205,7 +125,7 @@ static void add_table(struct all_options *all, const struct option_row *row)
 
 static void collect_options(const struct command_line *line, struct all_options *all)
 {
-	*all = (struct all_options){ 0 };
+	*all = (struct all_options){ .letters = ":" };
 	for (const struct option_row *const *table = line->tables; *table; table++)
 		add_table(all, *table);
 	add_table(all, standard_rows);
@@ -239,7 +159,7 @@ static uint64_t read_word(const struct option_row *row, const char *argument)
 	for (unsigned int index = 0; option_row_word(row, index, word); index++)
 		if (strcmp(word, argument) == 0)
 			return index;
-	list_words(row, list);
+	option_row_list_words(row, list);
 	usage_error("%s: %s is not %s", label_of(row), argument, list);
 }
 
@@ -313,33 +233,62 @@ static void read_option(const struct option_row *row, char *argument, struct com
 		row->set(command, &option);
 }
 
-/* After getopt(3)'s message about an option by name: the one that was meant, in one line, if one is like it. */
-static bool propose(const struct all_options *all, const char *argument)
+/* " of append"; "": the tool's own. */
+static const char *whose_options(const struct command_line *line)
 {
-	SCOPE_FREE char *name = NULL;
+	static char text[WORD_BYTES];
 
-	/* A letter is in optopt, and so is an option that was found, but must not have an argument, or must have one.
-	 */
-	if (optopt || strncmp(argument, "--", 2) != 0)
-		return false;
-	name = strndup(argument + 2, strcspn(argument + 2, "="));
-	if (!name)
-		return false;
+	snprintf(text, sizeof(text), "%s%s", line->word ? " of " : "", line->word ? line->word : "");
+	return text;
+}
+
+/* Says of an option by name that is in no table, without its dashes, which one was meant, or which ones it may be. */
+__attribute__((noreturn)) static void refuse_name(const struct command_line *line, const struct all_options *all,
+                                                  const char *name)
+{
 	struct nearest nearest = nearest_to(name);
+	char list[WORD_LIST_BYTES] = "", option[WORD_BYTES] = "";
 
 	for (size_t i = 0; i < all->count; i++) {
 		const char *candidate = all->rows[i]->name;
 
 		if (!candidate || !all->rows[i]->help)
 			continue;
-		/* It is ambiguous: getopt(3) has listed what it may be. */
-		if (strncmp(candidate, name, strlen(name)) == 0)
-			return false;
 		nearest_try(&nearest, candidate);
+		if (strncmp(candidate, name, strlen(name)) != 0)
+			continue;
+		if (*option)
+			add_to_words(list, option, false);
+		snprintf(option, sizeof(option), "--%s", candidate);
+	}
+	if (*option) {
+		add_to_words(list, option, true);
+		usage_error("--%s is ambiguous: it may be %s", name, list);
 	}
 	if (nearest.word)
-		fprintf(stderr, "%s: did you mean --%s?\n", tool_name, nearest.word);
-	return nearest.word;
+		usage_error("--%s is no option%s: did you mean --%s?", name, whose_options(line), nearest.word);
+	usage_error("--%s is no option%s: %s", name, whose_options(line),
+	            line->advice ? line->advice : "--help lists them");
+}
+
+/* After getopt(3) has refused an option: says what is wrong with it, and what there is instead. */
+__attribute__((noreturn)) static void refuse_option(const struct command_line *line, const struct all_options *all,
+                                                    int option, const char *argument)
+{
+	SCOPE_FREE char *name = NULL;
+	const struct option_row *row = row_of(all, optopt);
+
+	if (option == ':' && row)
+		usage_error("%s: %s is missing", label_of(row), row->argument);
+	if (optopt >= FIRST_NAME && row)
+		usage_error("%s takes no argument", label_of(row));
+	if (optopt)
+		usage_error("-%c is no option%s: %s", optopt, whose_options(line),
+		            line->advice ? line->advice : "--help lists them");
+	name = strndup(argument + 2, strcspn(argument + 2, "="));
+	if (!name)
+		exit_without_memory();
+	refuse_name(line, all, name);
 }
 
 int command_line_read(const struct command_line *line, int argument_count, char **arguments, struct command *command)
@@ -349,16 +298,11 @@ int command_line_read(const struct command_line *line, int argument_count, char 
 
 	current = line;
 	collect_options(line, &all);
+	opterr = 0;
 	while ((option = getopt_long(argument_count, arguments, all.letters, all.names, NULL)) != -1) {
-		const struct option_row *row = row_of(&all, option);
-
-		if (!row && propose(&all, arguments[optind - 1]))
-			exit_for_usage();
-		if (!row && line->advice)
-			usage_error("%s", line->advice);
-		if (!row)
-			exit_for_usage();
-		read_option(row, optarg, command);
+		if (option == '?' || option == ':')
+			refuse_option(line, &all, option, arguments[optind - 1]);
+		read_option(row_of(&all, option), optarg, command);
 	}
 	return optind;
 }
@@ -373,12 +317,11 @@ bool command_line_has(const struct command_line *line, int argument_count, char 
 	collect_options(line, &all);
 	opterr = 0;
 	while ((option = getopt_long(argument_count, arguments, all.letters, all.names, NULL)) != -1) {
-		/* An argument is missing: optopt is its option. */
-		const struct option_row *row = row_of(&all, option == '?' ? optopt : option);
+		/* An argument is missing, or is one too many: optopt is its option. */
+		const struct option_row *row = row_of(&all, option == '?' || option == ':' ? optopt : option);
 
 		found = found || (row && wanted(row, option >= FIRST_NAME));
 	}
-	opterr = 1;
 	optind = 0;
 	return found;
 }

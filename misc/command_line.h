@@ -62,11 +62,3 @@ bool command_line_has(const struct command_line *line, int argument_count, char 
 
 /* Reads a number within the row's limits; a wrong one ends the program. */
 uint64_t read_number(const struct option_row *row, const char *argument);
-
-#define WORD_LIST_BYTES 512
-
-/* Adds a word to "text, json or filefrag". */
-void add_to_words(char list[WORD_LIST_BYTES], const char *word, bool is_last);
-
-/* Prints what --help says of a table's options. */
-void command_line_describe(const struct option_row *rows);

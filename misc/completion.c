@@ -93,7 +93,8 @@ static void print_bash_argument(const struct option_row *row)
 	if (row->kind == ARGUMENT_NONE)
 		return;
 	printf("	");
-	if (row->letter)
+	/* An argument that may be left out is never the next word. */
+	if (row->letter && !row->is_optional)
 		printf("-%c%s", row->letter, row->name ? " | " : "");
 	if (row->name && !row->is_optional)
 		printf("--%s | ", row->name);
@@ -185,7 +186,7 @@ static void print_zsh_action(const struct option_row *row)
 static void print_zsh_name(const struct option_row *row, bool is_letter)
 {
 	if (is_letter)
-		printf("	'*-%c%s[", row->letter, row->kind == ARGUMENT_NONE ? "" : "+");
+		printf("	'*-%c%s[", row->letter, row->kind == ARGUMENT_NONE ? "" : row->is_optional ? "-" : "+");
 	else
 		printf("	'*--%s%s[", row->name, row->kind == ARGUMENT_NONE ? "" : row->is_optional ? "=-" : "=");
 	print_zsh_text(row->help);

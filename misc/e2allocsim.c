@@ -113,7 +113,7 @@ int main(int argument_count, char **arguments)
 	struct command command;
 	struct problem problem = { 0 };
 
-	tool_start(argument_count, arguments);
+	tool_start();
 	command_parse(argument_count, arguments, &command);
 	interrupt_install();
 	errcode_t error = command.is_all ? overview_write(&command.overview, &problem) : run(&command, &problem);

@@ -10,6 +10,7 @@
 #include "compare/tunables.h"
 #include "compare/user_library.h"
 #include "e2allocsim_compared.h"
+#include "help.h"
 #include "simulate/results/shown.h"
 #include "support/text/units.h"
 #include "support/vector.h"
@@ -265,7 +266,7 @@ static void print_workloads(void)
 
 		printf("\n%s: %s\n", workload->name, workload->summary);
 		describe_settings(workload, rows);
-		command_line_describe(rows);
+		help_print_options(rows);
 	}
 }
 
@@ -275,7 +276,7 @@ static void set_input(struct command *command, int count, char **arguments)
 	const char *input = command->options.workload->input;
 
 	if (count < 2)
-		usage_error("%s is missing", count ? "IMAGE" : input);
+		usage_error("%s is missing" SEE_HELP, count ? "IMAGE" : input);
 	if (count > 2)
 		usage_error("%s: nothing may follow IMAGE", arguments[2]);
 	command->options.input = arguments[0];
@@ -285,7 +286,7 @@ static void set_input(struct command *command, int count, char **arguments)
 static void set_image(struct command *command, int count, char **arguments)
 {
 	if (!count)
-		usage_error("IMAGE is missing");
+		usage_error("IMAGE is missing" SEE_HELP);
 	if (count > 2)
 		usage_error("%s: nothing may follow SIZE", arguments[2]);
 	command->options.image = arguments[0];
@@ -452,7 +453,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	static const unsigned int one_in_turn;
 
 	if (argument_count < 2)
-		usage_error("WORKLOAD and IMAGE are missing");
+		usage_error("WORKLOAD and IMAGE are missing" SEE_HELP);
 	const struct workload *workload = workload_find(arguments[1]);
 	bool is_option = arguments[1][0] == '-';
 
@@ -470,8 +471,6 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	if (workload)
 		workload_preset(workload, command->settings);
 	if (!is_option) {
-		/* getopt(3) begins its messages with argv[0]. */
-		arguments[1] = arguments[0];
 		argument_count--;
 		arguments++;
 	}

@@ -116,7 +116,7 @@ int main(int argument_count, char **arguments)
 {
 	struct command command;
 
-	tool_start(argument_count, arguments);
+	tool_start();
 	command_parse(argument_count, arguments, &command);
 	command.options.source = command.image;
 	interrupt_install();

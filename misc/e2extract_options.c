@@ -171,7 +171,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	int next = command_line_read(&command_line, argument_count, arguments, command);
 
 	if (next >= argument_count)
-		usage_error("IMAGE is missing");
+		usage_error("IMAGE is missing" SEE_HELP);
 	command->image = arguments[next++];
 	command->options.paths = arguments + next;
 	command->options.path_count = (size_t)(argument_count - next);

@@ -392,7 +392,7 @@ int main(int argument_count, char **arguments)
 {
 	struct command command;
 
-	tool_start(argument_count, arguments);
+	tool_start();
 	command_parse(argument_count, arguments, &command);
 	int status = run(&command);
 

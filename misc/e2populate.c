@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "analyze/forms/form_delta.h"
+#include "doctor.h"
 #include "e2populate_options.h"
 #include "layer_cache_command.h"
 #include "oci_config_option.h"
@@ -488,9 +489,9 @@ int main(int argument_count, char **arguments)
 	char *name = argument_count > 0 ? basename(arguments[0]) : (char *)"";
 
 	use_name(name, &command);
-	tool_start(argument_count, arguments);
+	tool_start();
 	if (argument_count < 2 && !is_stand_in(&command))
-		usage_error("-d SOURCE and IMAGE are missing");
+		usage_error("-d SOURCE and IMAGE are missing" SEE_HELP);
 	if (is_stand_in(&command) && !command_is_ours(argument_count, arguments))
 		return become_mke2fs(&command, name, arguments);
 	raise_descriptor_limit();
@@ -498,6 +499,10 @@ int main(int argument_count, char **arguments)
 	if (layer_cache_is_all(&command)) {
 		interrupt_install();
 		return end(&command, layer_cache_run(&command));
+	}
+	if (command.is_examination) {
+		interrupt_install();
+		return end(&command, doctor_run(&command));
 	}
 	if (!command.force && !command.options.size_only && !outputs_may_go(&command.options)) {
 		command_free(&command);

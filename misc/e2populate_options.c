@@ -205,6 +205,16 @@ static void choose_owners(struct command *command)
 		command->options.owners = owners;
 }
 
+/* IMAGE may be a folder, or left out. */
+static void choose_examined(struct command *command, int count, char **arguments)
+{
+	if (count > 1)
+		usage_error("%s: with --doctor nothing may follow IMAGE", arguments[1]);
+	command->options.image = count ? arguments[0] : NULL;
+	if (count && !*arguments[0])
+		usage_error("IMAGE is \"\"");
+}
+
 void command_parse(int argument_count, char **arguments, struct command *command)
 {
 	int next = command_line_read(&e2populate_line, argument_count, arguments, command);
@@ -212,6 +222,10 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	layer_cache_options_check(command);
 	if (layer_cache_is_all(command))
 		return;
+	if (command->is_examination) {
+		choose_examined(command, argument_count - next, arguments + next);
+		return;
+	}
 	if (!command->sources.count)
 		usage_error("-d SOURCE is missing (mke2fs(8) makes empty filesystems)");
 	set_offset(command);
@@ -237,7 +251,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	if (!command->metadata_limit_given)
 		command->options.limits.metadata_bytes = usual_bytes;
 	if (next >= argument_count)
-		usage_error("IMAGE is missing");
+		usage_error("IMAGE is missing" SEE_HELP);
 	command->options.image = arguments[next++];
 	if (!*command->options.image)
 		usage_error("IMAGE is \"\"");

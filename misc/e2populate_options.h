@@ -27,6 +27,7 @@ struct command {
 	bool zeros_given, layout_given;
 	const char *reflink_given;         /* NULL: it is not */
 	bool size_like;                    /* of the first source that is an image */
+	bool is_examination;               /* --doctor: no image is made */
 	char size_text[MKE2FS_SIZE_BYTES]; /* a size that is not as the user gave it */
 	bool is_mke2fs;                    /* invoked as mke2fs: only -d differs from it */
 	const char *type;                  /* from the name it is invoked by: "ext3" for mkfs.ext3; NULL: none */

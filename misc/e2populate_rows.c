@@ -265,6 +265,10 @@ static const struct option_row own_rows[] = {
 	  .words = "text|json",
 	  FIELD(json),
 	  .help = "text or json: what was built, on standard output" },
+	{ .name = "doctor",
+	  FIELD(is_examination),
+	  .help = "say what this host can do, with -d and IMAGE also there, what would be slow or fail, and\n"
+	          "what to do about it; make no image" },
 	{ .letter = 'q', FIELD(quiet), .help = "print no report" },
 	{ .letter = 'v', FIELD(verbose), .help = "also print what mke2fs(8) says of the filesystem" },
 	{ 0 },

@@ -137,7 +137,7 @@ int main(int argument_count, char **arguments)
 {
 	struct command command;
 
-	tool_start(argument_count, arguments);
+	tool_start();
 	raise_descriptor_limit();
 	command_parse(argument_count, arguments, &command);
 	interrupt_install();

@@ -319,7 +319,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 
 	check_command(command);
 	if (next >= argument_count || !*arguments[next])
-		usage_error("IMAGE is missing");
+		usage_error("IMAGE is missing" SEE_HELP);
 	made->image = arguments[next++];
 	if (next < argument_count)
 		usage_error("%s: nothing may follow IMAGE", arguments[next]);

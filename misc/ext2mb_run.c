@@ -92,7 +92,7 @@ int main(int argument_count, char **arguments)
 	struct problem problem = { 0 };
 	SCOPE_FREE char *path = NULL;
 
-	tool_start(argument_count, arguments);
+	tool_start();
 	command_parse(argument_count, arguments, &command);
 	if (command.journal)
 		refuse_journal(&command);

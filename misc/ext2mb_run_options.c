@@ -55,5 +55,5 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	*command = (struct command){ .program = arguments + own };
 	command_line_read(&line, own, arguments, command);
 	if (own == argument_count)
-		usage_error("the program to be run is missing");
+		usage_error("the program to be run is missing" SEE_HELP);
 }

@@ -52,8 +52,9 @@ struct option_row {
 #define FIELD(member)                                                                                                  \
 	.field_offset = offsetof(struct command, member), .field_bytes = sizeof(((struct command *)NULL)->member)
 
-/* Room for one of a row's words. */
+/* Room for one of a row's words, and for all of them. */
 #define WORD_BYTES 64
+#define WORD_LIST_BYTES 512
 
 /* The row after a table's last one. */
 static inline bool option_row_is_end(const struct option_row *row)
@@ -63,3 +64,9 @@ static inline bool option_row_is_end(const struct option_row *row)
 
 /* Copies the row's word of this index; false: it has fewer words. */
 bool option_row_word(const struct option_row *row, unsigned int index, char word[WORD_BYTES]);
+
+/* Adds a word to "text, json or filefrag". */
+void add_to_words(char list[WORD_LIST_BYTES], const char *word, bool is_last);
+
+/* Lists the row's words like that. */
+void option_row_list_words(const struct option_row *row, char list[WORD_LIST_BYTES]);

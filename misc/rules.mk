@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 tools := e2allocsim e2extract e2frag e2populate e2update ext2mb-run
-tool_sources := misc/command_line.c misc/completion.c misc/option_row.c misc/tool.c
+tool_sources := misc/command_line.c misc/completion.c misc/help.c misc/help_topic.c misc/option_row.c misc/tool.c
 e2frag_sources := \
 	misc/e2frag.c \
 	misc/e2frag_history.c \
@@ -15,6 +15,11 @@ e2extract_sources := \
 	$(tool_sources)
 e2populate_sources := \
 	misc/dm_verity_options.c \
+	misc/doctor.c \
+	misc/doctor_findings.c \
+	misc/doctor_folders.c \
+	misc/doctor_host.c \
+	misc/doctor_programs.c \
 	misc/layer_cache_command.c \
 	misc/layer_cache_option.c \
 	misc/e2populate.c \

@@ -13,14 +13,12 @@
 #include "support/io/whole_io.h"
 #include "support/utf8.h"
 
-void tool_start(int argument_count, char **arguments)
+void tool_start(void)
 {
 	/* open() returns the lowest free number. With O_PATH reading and writing fail, even where there is no /dev. */
 	for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
 		if (fcntl(stream, F_GETFD) < 0 && open("/", O_PATH) != stream)
 			_exit(EXIT_FAILURE);
-	if (argument_count > 0)
-		arguments[0] = (char *)(uintptr_t)tool_name;
 	initialize_ext2_error_table();
 	initialize_e2mb_error_table();
 }
@@ -76,12 +74,6 @@ void usage_error(const char *format, ...)
 	fprintf(stderr, "%s: ", tool_name);
 	utf8_print(text ? text : "out of memory", stderr);
 	fputc('\n', stderr);
-	exit_for_usage();
-}
-
-void exit_for_usage(void)
-{
-	fprintf(stderr, "Try '%s --help'.\n", tool_name);
 	exit(EXIT_USAGE);
 }
 

@@ -14,9 +14,9 @@ extern const char *tool_name;
  * Called first in main(). Opens those of the descriptors 0 to 2 that the caller has closed: otherwise a file that is
  * opened later could get their numbers, and output would go into it. Reading from and writing to such a stream fails
  * with EBADF, so output is never lost without an error. Ends the program if a descriptor cannot be opened. Registers
- * the texts of all errors, and has getopt(3) begin its messages with the tool's name.
+ * the texts of all errors.
  */
-void tool_start(int argument_count, char **arguments);
+void tool_start(void);
 
 /* The default number of threads: one for each processor that is online. */
 unsigned int default_threads(void);
@@ -30,13 +30,13 @@ int print_failure_reason(errcode_t error, const char *path, const char *action, 
 	__attribute__((format(printf, 4, 5)));
 
 /*
- * Says on standard error what is wrong with the command line (without the tool's name before it and a newline after
- * it), and exits with EXIT_USAGE.
+ * Says on standard error, in one line, what is wrong with the command line (without the tool's name before it and a
+ * newline after it), and exits with EXIT_USAGE.
  */
 void usage_error(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
-/* The same after getopt(3) has printed the message: says only where to find help. */
-void exit_for_usage(void) __attribute__((noreturn));
+/* Ends a message about an operand that is not there. */
+#define SEE_HELP "; --help shows what goes where"
 
 /* Exits with success if all that was printed is written; else says why not, and exits with failure. */
 void exit_after_printing(void) __attribute__((noreturn));

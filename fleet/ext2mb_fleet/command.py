@@ -31,14 +31,14 @@ def option_names(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 
 class Parser(argparse.ArgumentParser):
-    """For an option that there is not, the one that was meant is named, as by the other tools."""
+    """Wrong usage is one line, as of the other tools; it names the option that was meant."""
 
     def error(self, message: str) -> NoReturn:
         for word in message.partition("unrecognized arguments: ")[2].split():
             nearest = difflib.get_close_matches(word.partition("=")[0], option_names(self), 1)
             if word.startswith("--") and nearest:
                 message += f"; did you mean {nearest[0]}?"
-        super().error(message)
+        self.exit(WRONG_USAGE, f"{self.prog}: error: {message}\n")
 
 
 class Failure(Exception):

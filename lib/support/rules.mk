@@ -16,6 +16,7 @@ support_sources := \
 	lib/support/utf8.c \
 	lib/support/vector.c \
 	lib/support/run/interrupt.c \
+	lib/support/run/control_group.c \
 	lib/support/run/memory.c \
 	lib/support/run/pool.c \
 	lib/support/run/program.c \

@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "support/cleanup.h"
-
-#define GROUPS "/sys/fs/cgroup"
+#include "support/run/control_group.h"
 
 /* Reads the number of the first line that begins with the word. Returns false if there is none. */
 static bool read_number(const char *directory, const char *name, const char *word, uint64_t *number)
@@ -42,53 +41,9 @@ static uint64_t left_in_group(const char *directory, bool is_first_version)
 	return limit > used ? limit - used : 0;
 }
 
-/* How much a group and its ancestors leave. */
-static uint64_t left_in_groups(const char *root, char *group, bool is_first_version)
-{
-	uint64_t least = UINT64_MAX;
-
-	for (;;) {
-		SCOPE_FREE char *directory = NULL;
-
-		if (asprintf(&directory, "%s%s", root, group) < 0)
-			directory = NULL;
-		uint64_t left = directory ? left_in_group(directory, is_first_version) : UINT64_MAX;
-		char *slash = strrchr(group, '/');
-
-		least = left < least ? left : least;
-		if (!slash)
-			return least;
-		*slash = '\0';
-	}
-}
-
-static uint64_t from_groups(void)
-{
-	SCOPE_FCLOSE FILE *file = fopen("/proc/self/cgroup", "re");
-	uint64_t least = UINT64_MAX;
-	char line[4096];
-
-	while (file && fgets(line, sizeof(line), file)) {
-		char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
-
-		if (!group)
-			continue;
-		*group++ = '\0';
-		group[strcspn(group, "\n")] = '\0';
-		bool is_first_version = controllers[1];
-
-		if (is_first_version && strcmp(controllers + 1, "memory"))
-			continue;
-		uint64_t left = left_in_groups(is_first_version ? GROUPS "/memory" : GROUPS, group, is_first_version);
-
-		least = left < least ? left : least;
-	}
-	return least;
-}
-
 uint64_t memory_available(void)
 {
-	uint64_t kibibytes = 0, left = from_groups();
+	uint64_t kibibytes = 0, left = control_group_least("memory", left_in_group);
 
 	if (!read_number("/proc", "meminfo", "MemAvailable:", &kibibytes))
 		return 0;

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "doctor.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "doctor_probes.h"
+#include "support/io/whole_io.h"
+#include "tool.h"
+
+int doctor_run(const struct command *command)
+{
+	struct findings findings = { 0 };
+	errcode_t error = 0;
+
+	doctor_probe_host(&findings, command->options.threads);
+	doctor_probe_programs(&findings);
+	doctor_probe_own_folders(&findings);
+	for (size_t i = 0; i < command->sources.count; i++)
+		doctor_probe_source(&findings, command->sources.list[i]);
+	if (command->options.image)
+		doctor_probe_image(&findings, command->options.image,
+		                   command->sources.count ? command->sources.list[0] : NULL);
+	if (command->json)
+		error = findings_print_json(&findings);
+	else
+		findings_print(&findings);
+	if (!error)
+		error = flush_output(stdout);
+	int status = findings_fail(&findings) ? EXIT_FAILURE : EXIT_SUCCESS;
+
+	findings_clear(&findings);
+	return error ? print_failure(error, "standard output", "cannot write") : status;
+}

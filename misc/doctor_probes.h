@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The trials of e2populate --doctor. Each of these adds its findings, and leaves nothing behind. */
+#pragma once
+
+#include "doctor_findings.h"
+
+/* Processors, memory, limits, the kernel and what it lets this user do. threads: how many are to work. */
+void doctor_probe_host(struct findings *findings, unsigned int threads);
+
+/* The programs that are run or recommended, and the libraries. */
+void doctor_probe_programs(struct findings *findings);
+
+/* The folders of temporary files and of the cache of layers. */
+void doctor_probe_own_folders(struct findings *findings);
+
+/* A source that is a file or directory of this host. */
+void doctor_probe_source(struct findings *findings, const char *path);
+
+/*
+ * Where the image is to be: a folder, a file in one, or a device. source: with which it might share blocks; NULL: try
+ * the folder with itself.
+ */
+void doctor_probe_image(struct findings *findings, const char *path, const char *source);
