@@ -19,13 +19,34 @@ static bool can_run(const char *path)
 	       !is_same_file("/proc/self/exe", &status);
 }
 
+/*
+ * Where the static tools' archive has e2fsprogs' programs, seen from the tool: a host may have none, or others that
+ * write what this libext2fs does not know. "" in the ordinary tools, whose libext2fs is the host's as well.
+ */
+static errcode_t find_own_folder(char **folder)
+{
+	SCOPE_FREE char *self = NULL;
+
+	if (STATIC_TOOLS)
+		self = realpath("/proc/self/exe", NULL);
+	char *name = self ? strrchr(self, '/') : NULL;
+
+	if (name)
+		*name = '\0';
+	return asprintf(folder, "%s%s", name ? self : "", name ? "/../libexec/ext2mb/e2fsprogs:" : "") < 0 ? ENOMEM : 0;
+}
+
 errcode_t program_find(const char *name, char **path)
 {
 	const char *folders = getenv("PATH");
+	SCOPE_FREE char *own = NULL;
 	SCOPE_FREE char *all = NULL;
 	char *rest, *folder;
+	errcode_t error = find_own_folder(&own);
 
-	if (asprintf(&all, "%s:/usr/sbin:/sbin", folders ? folders : "/usr/bin:/bin") < 0)
+	if (error)
+		return error;
+	if (asprintf(&all, "%s%s:/usr/sbin:/sbin", own, folders ? folders : "/usr/bin:/bin") < 0)
 		return ENOMEM;
 	rest = all;
 	while ((folder = strsep(&rest, ":"))) {
