@@ -3,7 +3,7 @@
 # they are as they are. What is built lies in static/ of the build folder.
 static_tools := e2extract e2frag e2populate e2update
 # These are compiled for them anew; the other objects are those of the ordinary tools.
-static_variants := lib/source/archive/archive_acl lib/source/archive/archive_kind lib/source/unpack/inflate lib/support/run/program
+static_variants := lib/source/archive/archive_acl lib/source/archive/archive_kind lib/source/unpack/inflate lib/support/run/program misc/tool
 static_objects := $(static_variants:%=static/%.o)
 static_programs := $(if $(filter yes,$(enable_static_tools)),$(static_tools:%=static/%))
 static_release := ext2mb-$(version)-$(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))-static
@@ -17,19 +17,24 @@ $(static_objects): static/%.o: $(srcdir)/%.c compiler | $(generated_headers)
 # some need further libraries: --gc-sections drops what nobody calls. ld's warnings say that getpwnam_r() needs the host's glibc,
 # which it does not where /etc/passwd alone is asked (lib/source/archive/archive_acl.c). The map names the libraries that are in it.
 static_link = $(link) -static-pie -Wl,--gc-sections -Wl,--build-id=none -Wl,--no-warnings -Wl,-Map,$@.map
-$(static_tools:%=static/%): static/%: $$(call tool_objects,%) $(static_objects) $(archives)
+$(static_tools:%=static/%): static/%: $$(filter-out misc/tool.o,$$(call tool_objects,%)) $(static_objects) $(archives)
 	$(call quiet,LINK) $(static_link) -o $@ $(filter %.o,$^) $(archives) -Wl,--start-group $(static_libs) -lm -Wl,--end-group
 
 # mke2fs makes the empty filesystem, and e2fsck replays the journal that e2update finds: hosts may have neither, or busybox's. They
 # are built of the distribution's own sources, as they are. libmagic would be loaded from the host, where it has another libc.
 e2fsprogs_programs := $(if $(mke2fs_source),static/e2fsprogs/misc/mke2fs.static static/e2fsprogs/e2fsck/e2fsck.static)
 $(e2fsprogs_programs): static/e2fsprogs/built ;
-static/e2fsprogs/built: Makefile $(wildcard $(mke2fs_source)/version.h)
+static/e2fsprogs/built: static/e2fsprogs-source
 	@rm -rf $(@D) && mkdir -p $(@D)
 	$(call quiet,MKE2FS) cd $(@D) && { CC='$(CC)' ac_cv_header_magic_h=no $(mke2fs_source)/configure --sysconfdir=/etc --disable-nls \
-		--disable-uuidd --disable-libuuid --disable-libblkid --disable-fuse2fs --without-libarchive && $(MAKE) libs && \
+		--disable-uuidd --disable-libuuid --disable-libblkid --disable-fuse2fs --disable-debugfs --without-libarchive && $(MAKE) libs && \
 		$(MAKE) -C misc mke2fs.static && $(MAKE) -C e2fsck e2fsck.static; } >log 2>&1 || { tail -n 20 log >&2; exit 1; }
 	@touch $@
+
+# As with what compiles: they are built anew where they come from another folder, and not whenever configure has run.
+static/e2fsprogs-source: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(mke2fs_source)' >$@.new && if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 static-tools: $(static_tools:%=static/%) $(e2fsprogs_programs)
 

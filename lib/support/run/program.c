@@ -19,21 +19,15 @@ static bool can_run(const char *path)
 	       !is_same_file("/proc/self/exe", &status);
 }
 
-/*
- * Where the static tools' archive has e2fsprogs' programs, seen from the tool: a host may have none, or others that
- * write what this libext2fs does not know. "" in the ordinary tools, whose libext2fs is the host's as well.
- */
-static errcode_t find_own_folder(char **folder)
+errcode_t program_beside(const char *name, char **path)
 {
-	SCOPE_FREE char *self = NULL;
+	SCOPE_FREE char *self = STATIC_TOOLS ? realpath("/proc/self/exe", NULL) : NULL;
+	char *end = self ? strrchr(self, '/') : NULL;
 
-	if (STATIC_TOOLS)
-		self = realpath("/proc/self/exe", NULL);
-	char *name = self ? strrchr(self, '/') : NULL;
-
-	if (name)
-		*name = '\0';
-	return asprintf(folder, "%s%s", name ? self : "", name ? "/../libexec/ext2mb/e2fsprogs:" : "") < 0 ? ENOMEM : 0;
+	if (!end)
+		return ENOENT;
+	*end = '\0';
+	return asprintf(path, "%s/%s", self, name) < 0 ? ENOMEM : 0;
 }
 
 errcode_t program_find(const char *name, char **path)
@@ -42,11 +36,12 @@ errcode_t program_find(const char *name, char **path)
 	SCOPE_FREE char *own = NULL;
 	SCOPE_FREE char *all = NULL;
 	char *rest, *folder;
-	errcode_t error = find_own_folder(&own);
+	/* A host may have none of e2fsprogs' programs, or others, which write what this libext2fs does not know. */
+	errcode_t error = program_beside("../libexec/ext2mb/e2fsprogs", &own);
 
-	if (error)
+	if (error && error != ENOENT)
 		return error;
-	if (asprintf(&all, "%s%s:/usr/sbin:/sbin", own, folders ? folders : "/usr/bin:/bin") < 0)
+	if (asprintf(&all, "%s%s%s:/usr/sbin:/sbin", own ? own : "", own ? ":" : "", folders ? folders : "/usr/bin:/bin") < 0)
 		return ENOMEM;
 	rest = all;
 	while ((folder = strsep(&rest, ":"))) {
