@@ -16,8 +16,8 @@
 #include "support/utf8.h"
 
 /*
- * C.UTF-8, in which libarchive converts names of UTF-16, is a file, which hosts with another libc do not have, and which
- * must be that of our glibc.
+ * C.UTF-8, in which libarchive converts names of UTF-16, is a file, which hosts with another libc do not have, and
+ * which must be that of our glibc.
  */
 static void take_own_locale(void)
 {

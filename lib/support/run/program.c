@@ -41,7 +41,8 @@ errcode_t program_find(const char *name, char **path)
 
 	if (error && error != ENOENT)
 		return error;
-	if (asprintf(&all, "%s%s%s:/usr/sbin:/sbin", own ? own : "", own ? ":" : "", folders ? folders : "/usr/bin:/bin") < 0)
+	if (asprintf(&all, "%s%s%s:/usr/sbin:/sbin", own ? own : "", own ? ":" : "",
+	             folders ? folders : "/usr/bin:/bin") < 0)
 		return ENOMEM;
 	rest = all;
 	while ((folder = strsep(&rest, ":"))) {
