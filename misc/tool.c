@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -11,7 +12,20 @@
 
 #include "ext2fs/ext2mb_err.h"
 #include "support/io/whole_io.h"
+#include "support/run/program.h"
 #include "support/utf8.h"
+
+/*
+ * C.UTF-8, in which libarchive converts names of UTF-16, is a file, which hosts with another libc do not have, and
+ * which must be that of our glibc.
+ */
+static void take_own_locale(void)
+{
+	SCOPE_FREE char *folder = NULL;
+
+	if (program_beside("../share/ext2mb/locale", &folder) == 0)
+		setenv("LOCPATH", folder, true);
+}
 
 void tool_start(void)
 {
@@ -21,6 +35,8 @@ void tool_start(void)
 			_exit(EXIT_FAILURE);
 	initialize_ext2_error_table();
 	initialize_e2mb_error_table();
+	if (STATIC_TOOLS)
+		take_own_locale();
 }
 
 unsigned int default_threads(void)

@@ -5,6 +5,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <grp.h>
+#include <nss.h>
 #include <pwd.h>
 #include <string.h>
 
@@ -45,6 +46,9 @@ errcode_t acl_add_name(struct acl *acl, uint16_t tag, unsigned int permissions, 
 	if (acl->is_foreign)
 		return refuse(acl, "its ACL names a user or a group without a number");
 	acl->has_asked_host = true;
+	/* Else a static tool would load modules of the host's glibc, whose version is another one. */
+	if (STATIC_TOOLS && (__nss_configure_lookup("passwd", "files") || __nss_configure_lookup("group", "files")))
+		return ENOMEM;
 	if (tag == ACL_USER && !getpwnam_r(name, &user, buffer, sizeof(buffer), &found_user) && found_user)
 		return acl_add(acl, tag, permissions, found_user->pw_uid);
 	if (tag == ACL_GROUP && !getgrnam_r(name, &group, buffer, sizeof(buffer), &found_group) && found_group)

@@ -428,7 +428,9 @@ static errcode_t refuse(struct archive_input *input)
 	const struct archive_kind *is = input->looks_like;
 	const char *packer = input->looks_packed;
 
-	if (packer)
+	if (input->kind->is_left_out)
+		snprintf(input->refusal, sizeof(input->refusal), "the static tools cannot read %s", input->kind->what);
+	else if (packer)
 		snprintf(input->refusal, sizeof(input->refusal), "it is packed with %s, which is not unpacked here",
 		         packer);
 	else if (input->kind == &archive_kind_layer && is)

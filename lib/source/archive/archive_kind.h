@@ -24,6 +24,7 @@ struct archive_kind {
 	bool is_limited;          /* it is read by a child process (source/archive/limited_reader.h) */
 	bool is_converted;        /* by that one: nothing is unpacked */
 	bool is_packed_by_filter; /* by rpm's, which libarchive has as a filter */
+	bool is_left_out;         /* of the static tools */
 	int (*formats[ARCHIVE_KIND_FORMATS])(struct archive *); /* libarchive's; none: a manifest */
 
 	/* What it begins with, as far as that is known by a few bytes; only messages depend on it. */
