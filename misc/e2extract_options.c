@@ -178,7 +178,8 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	check_command(command);
 	command->options.output = command->output;
 	command->options.names_losses = command->is_verbose;
-	command->options.pack_threads = command->threads > 1 ? command->threads : 0;
+	/* zstd packs otherwise with one thread than with more, and with these always in the same way, on every host. */
+	command->options.pack_threads = command->threads == 1 ? 2 : command->threads;
 	if (command->is_quiet && command->progress == PROGRESS_AUTO)
 		command->progress = PROGRESS_NONE;
 }

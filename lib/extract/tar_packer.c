@@ -54,7 +54,7 @@ static int add_filter(struct archive *archive, enum extract_packing packing, uns
 		                               archive_write_set_filter_option(archive, "gzip", "timestamp", NULL);
 	}
 	result = archive_write_add_filter_zstd(archive);
-	/* libarchive before 3.7 has no threads for zstd, and reports it; that is ignored. */
+	/* A libzstd without threads reports that; it is ignored. */
 	snprintf(text, sizeof(text), "%u", threads);
 	if (result >= ARCHIVE_WARN && threads)
 		archive_write_set_filter_option(archive, "zstd", "threads", text);
