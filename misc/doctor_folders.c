@@ -20,6 +20,7 @@
 #include "doctor_probes.h"
 #include "populate/output/temporary_file.h"
 #include "source/pack/layer_cache.h"
+#include "source/sources.h"
 #include "support/cleanup.h"
 #include "support/io/whole_io.h"
 #include "support/text/units.h"
@@ -125,13 +126,13 @@ static errcode_t may_make(const char *path)
 	return access(folder, W_OK | X_OK) < 0 ? errno : 0;
 }
 
-static void probe_cache(struct findings *findings)
+/* chosen: that of --layer-cache; NULL: it is not given. */
+static void probe_cache(struct findings *findings, const char *chosen)
 {
-	static const char advice[] =
-		"--layer-cache=auto does not work: name a folder of your own with --layer-cache=DIR.";
-	SCOPE_FREE char *path = NULL;
+	static const char advice[] = "It cannot be used: name a folder of your own with --layer-cache=DIR.";
+	SCOPE_FREE char *path = chosen ? strdup(chosen) : NULL;
 	struct problem problem = { 0 };
-	errcode_t error = layer_cache_usual_path(&path, &problem);
+	errcode_t error = path ? 0 : layer_cache_usual_path(&path, &problem);
 
 	problem_clear(&problem);
 	if (!error)
@@ -142,7 +143,7 @@ static void probe_cache(struct findings *findings)
 		finding_add_ok(findings, "layer_cache", "%s", path);
 }
 
-void doctor_probe_own_folders(struct findings *findings)
+void doctor_probe_own_folders(struct findings *findings, const char *layer_cache)
 {
 	const char *chosen = getenv("TMPDIR");
 	const char *folder = chosen && *chosen ? chosen : "/var/tmp";
@@ -154,7 +155,7 @@ void doctor_probe_own_folders(struct findings *findings)
 	else
 		finding_add_ok(findings, "temporary_files", "%s", folder);
 	probe_space(findings, "temporary_space", folder, FINDING_LACKS, "Set TMPDIR to a folder with space.");
-	probe_cache(findings);
+	probe_cache(findings, layer_cache);
 }
 
 /* --- The source --------------------------------------------------------------------------------------------------- */
@@ -180,14 +181,27 @@ static int open_any_file(int directory, const char *name, unsigned int depth)
 	return found;
 }
 
-void doctor_probe_source(struct findings *findings, const char *path)
+/* The file or folder that the name of a source names, without its kind and what may follow: "oci:DIR:REF". */
+static char *path_of(const char *name)
 {
+	const struct source source = source_of(name);
+	char *path = source.file_bytes ? strndup(source.path, source.file_bytes) : strdup(source.path);
+
+	if (!path)
+		exit_without_memory();
+	if (source.path != name && access(path, F_OK) < 0)
+		path[strcspn(path, ":?")] = '\0';
+	return path;
+}
+
+void doctor_probe_source(struct findings *findings, const char *name)
+{
+	SCOPE_FREE char *path = path_of(name);
 	struct stat status;
 
-	/* Nothing is tried of a source that is no path, as oci:DIR. */
+	if (source_is_standard_input(name))
+		return;
 	if (stat(path, &status) < 0) {
-		if (errno == ENOENT && (strchr(path, ':') || strcmp(path, "-") == 0))
-			return;
 		finding_add_error(findings, "source", errno, FINDING_FAILS, "Name a source that is there.");
 		return;
 	}
@@ -225,12 +239,11 @@ static errcode_t try_hole(int descriptor)
 static errcode_t try_reflink(int descriptor, int other)
 {
 	const struct file_clone_range range = { .src_fd = other, .dest_offset = 0 };
-	int error = ioctl(descriptor, FICLONERANGE, &range) < 0 ? errno : 0;
 
-	/* The blocks are free again before the next trial. */
+	/* A file that does not end with a block is shared only up to the end of the other one. */
 	if (ftruncate(descriptor, 0) < 0)
 		return errno;
-	return error;
+	return ioctl(descriptor, FICLONERANGE, &range) < 0 ? errno : 0;
 }
 
 /* Only devices are written so: it is told, and costs nothing. */

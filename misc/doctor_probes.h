@@ -10,14 +10,14 @@ void doctor_probe_host(struct findings *findings, unsigned int threads);
 /* The programs that are run or recommended, and the libraries. */
 void doctor_probe_programs(struct findings *findings);
 
-/* The folders of temporary files and of the cache of layers. */
-void doctor_probe_own_folders(struct findings *findings);
+/* The folders of temporary files and of the cache of layers. NULL: it is the usual one. */
+void doctor_probe_own_folders(struct findings *findings, const char *layer_cache);
 
-/* A source that is a file or directory of this host. */
-void doctor_probe_source(struct findings *findings, const char *path);
+/* A source as -d names it. */
+void doctor_probe_source(struct findings *findings, const char *name);
 
 /*
- * Where the image is to be: a folder, a file in one, or a device. source: with which it might share blocks; NULL: try
- * the folder with itself.
+ * Where the image is to be: a folder, a file in one, or a device. source: a file or folder with which it might share
+ * blocks; NULL: try the folder with itself.
  */
 void doctor_probe_image(struct findings *findings, const char *path, const char *source);

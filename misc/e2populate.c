@@ -187,6 +187,8 @@ static void report_print(const struct populate_options *options, const struct po
 		printf("%" PRIu64 " files have SELinux labels\n", report->labelled);
 	if (report->shared_bytes)
 		printf("%s of data share blocks with the source\n", units_bytes(report->shared_bytes).text);
+	else if (options->layer_cache.path && options->reflink != REFLINK_NEVER && report->data_bytes)
+		puts("no data share blocks with the layer cache: both must be on one XFS or btrfs");
 	if (report->zero_blocks)
 		printf("%" PRIu64 " block%s of zeros became holes\n", report->zero_blocks,
 		       units_plural(report->zero_blocks));

@@ -359,6 +359,13 @@ void help_topic_print(const struct command_line *line, const struct option_row *
 		print_topic(&shown, line, standard_rows, words, words > topic);
 	if (shown.any)
 		return;
+	/* "layer" stands for "Layers that were unpacked before". */
+	char plural[WORD_BYTES];
+
+	if (words == topic && *words && (size_t)snprintf(plural, sizeof(plural), "%ss", words) < sizeof(plural))
+		print_topic(&shown, line, standard_rows, plural, false);
+	if (shown.any)
+		return;
 	list_headings(line, headings);
 	usage_error("--help: %s is neither an option nor one of the sections: %s", *topic ? topic : "\"\"", headings);
 }
