@@ -419,6 +419,9 @@ static errcode_t seal(struct populating *run)
 			&run->work,
 			block_sharing_warn(&run->plan, &run->file, run->attempt.found.refusal, &report->warnings),
 			"cannot report");
+	if (!error)
+		error = workplace_result(&run->work, base_image_warn(&run->plan, &run->filesystem, &report->warnings),
+		                         "cannot report");
 	quota_usage_free(&usage);
 	report->free_blocks = ext2mb_free_blocks(run->filesystem.mb);
 	report->free_inodes = ext2mb_free_inodes(run->filesystem.mb);

@@ -44,3 +44,10 @@ MUST_CHECK errcode_t base_image_reserve(struct plan *plan, const struct filesyst
 
 /* Frees plan->reused. */
 void base_image_release(struct plan *plan);
+
+/*
+ * Warns if the earlier image has other features than the one that is made, whose every inode or group may then differ.
+ * ENOMEM.
+ */
+MUST_CHECK errcode_t base_image_warn(const struct plan *plan, const struct filesystem *filesystem,
+                                     struct warnings *warnings);

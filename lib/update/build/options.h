@@ -23,14 +23,14 @@ struct update_options {
 	struct source_layering layering; /* keeping is WHITEOUTS_AS_MARKS */
 	const char *const *removed;      /* paths of the image */
 	uint32_t removed_count;
-	const char *into;    /* the image's directory that the sources' root is laid over; NULL: its root */
-	bool mirrors;        /* below that directory, names that the sources lack are removed */
-	bool compares_bytes; /* files of equal size are compared byte by byte; false: equal size and mtime are enough */
-	bool is_atomic;      /* the update makes all changes or none, or fails */
-	bool makes_new_file; /* the changes go into a copy of the image, which takes its name */
-	bool renews_tree;    /* a hash tree of dm-verity that follows the filesystem is made anew, in a copy */
-	bool is_dry_run;     /* nothing is written */
-	bool lists_actions;  /* the report lists all actions */
+	const char *into;     /* the image's directory that the sources' root is laid over; NULL: its root */
+	bool mirrors;         /* below that directory, names that the sources lack are removed */
+	bool compares_bytes;  /* files of equal size are compared byte by byte; false: see update_time_is_cut() */
+	bool is_atomic;       /* the update makes all changes or none, or fails */
+	bool makes_new_file;  /* the changes go into a copy of the image, which takes its name */
+	bool renews_tree;     /* a hash tree of dm-verity that follows the filesystem is made anew, in a copy */
+	bool is_dry_run;      /* nothing is written */
+	bool lists_actions;   /* the report lists all actions */
 	bool one_file_system; /* the following options are as in populate/build/options.h */
 	bool all_times;
 	bool zeros_of_source;
@@ -53,9 +53,17 @@ struct update_options {
 	struct struct_io_manager *manager; /* for transactions; NULL: libext2mb's. Tests use one that records writes */
 };
 
-/* Returns a file's time as it is stored: not after the epoch, if there is one. */
+/*
+ * Is a file's time after the epoch, so that the epoch is stored in its place? Such an mtime is that of every newer
+ * version, too, and says nothing of contents: they are compared. Others of equal size and mtime are the same.
+ */
+static inline bool update_time_is_cut(const struct update_options *options, int64_t seconds)
+{
+	return options->has_epoch && seconds >= options->epoch;
+}
+
+/* Returns a file's time as it is stored. */
 static inline struct tree_time update_time(const struct update_options *options, struct tree_time time)
 {
-	return options->has_epoch && time.seconds >= options->epoch ? (struct tree_time){ options->epoch, 0, true } :
-	                                                              time;
+	return update_time_is_cut(options, time.seconds) ? (struct tree_time){ options->epoch, 0, true } : time;
 }

@@ -135,7 +135,7 @@ errcode_t compare_with_image(const struct update_options *options, const struct 
 		error = comparison_mark_paths(&comparison);
 	if (!error)
 		error = comparison_find(&comparison);
-	if (!error && options->compares_bytes)
+	if (!error && (options->compares_bytes || options->has_epoch))
 		error = comparison_compare_bytes(&comparison);
 	if (!error)
 		error = comparison_decide(&comparison);

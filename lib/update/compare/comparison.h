@@ -71,7 +71,10 @@ MUST_CHECK errcode_t comparison_mark_paths(struct comparison *comparison);
 /* Removes the paths that the user named, unless they are gone. */
 MUST_CHECK errcode_t comparison_remove_paths(struct comparison *comparison);
 
-/* With options->compares_bytes: finds out which files have the contents of what has their names, by all workers. */
+/*
+ * Finds out, by all workers, which files have the contents of what has their names: with options->compares_bytes of all
+ * files, otherwise of those whose time is cut (update_time_is_cut()).
+ */
 MUST_CHECK errcode_t comparison_compare_bytes(struct comparison *comparison);
 
 /* Refuses what this filesystem cannot hold: too large files, too long targets, too many xattrs or links. */

@@ -19,7 +19,7 @@ struct byte_worker {
 
 struct byte_comparison {
 	struct comparison *comparison;
-	uint32_t *nodes; /* regular files that are as long as the image's files of their names */
+	uint32_t *nodes; /* regular files that are as long as the image's files of their names, and have to be read */
 	size_t count, capacity;
 	bool *is_same; /* by index in nodes */
 	struct byte_worker *workers;
@@ -36,9 +36,12 @@ static void hear(void *context, const struct image_damage *damage)
 static errcode_t list_node(struct byte_comparison *all, uint32_t number)
 {
 	struct comparison *comparison = all->comparison;
+	const struct update_options *options = comparison->options;
 	const struct tree_node *node = &comparison->plan->tree->nodes[number];
 	struct volume_inode inode;
 
+	if (!options->compares_bytes && !update_time_is_cut(options, node->mtime_seconds))
+		return 0;
 	if (!S_ISREG(node->mode) || tree_node_is_link(comparison->plan->tree, number) || !comparison->found[number])
 		return 0;
 	errcode_t error = comparison_read_inode(comparison, number, comparison->found[number], &inode);
@@ -133,7 +136,8 @@ errcode_t comparison_compare_bytes(struct comparison *comparison)
 		return ENOMEM;
 	for (uint32_t node = 0; !error && node < tree->node_count; node++)
 		error = list_node(&all, node);
-	progress_stage(comparison->options->progress, "compare", 0, all.count);
+	if (comparison->options->compares_bytes || all.count)
+		progress_stage(comparison->options->progress, "compare", 0, all.count);
 	if (!error && all.count)
 		error = compare_all(&all);
 	free(all.nodes);

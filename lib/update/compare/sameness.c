@@ -88,6 +88,15 @@ static errcode_t judge_target(const struct sameness_judge *judge, const struct t
 	return error;
 }
 
+static bool has_same_data(const struct sameness_judge *judge, const struct tree_node *node,
+                          const struct volume_inode *inode, bool has_same_bytes)
+{
+	if (judge->options->compares_bytes)
+		return has_same_bytes;
+	return has_same_mtime(judge, node, inode) &&
+	       (has_same_bytes || !update_time_is_cut(judge->options, node->mtime_seconds));
+}
+
 static errcode_t judge_contents(const struct sameness_judge *judge, const struct tree_node *node,
                                 const struct volume_inode *inode, bool has_same_bytes, bool *is_same)
 {
@@ -99,7 +108,7 @@ static errcode_t judge_contents(const struct sameness_judge *judge, const struct
 		*is_same = inode->all.value.size_bytes == node->size_bytes && !(inode->view.flags & EXT4_ENCRYPT_FL) &&
 		           (inode->view.flags & EXT4_VERITY_FL ||
 		            !protected_nodes_has(judge->protected, (uint32_t)(node - judge->tree->nodes))) &&
-		           (judge->options->compares_bytes ? has_same_bytes : has_same_mtime(judge, node, inode));
+		           has_same_data(judge, node, inode, has_same_bytes);
 		return 0;
 	case S_IFLNK:
 		return judge_target(judge, node, inode, is_same);

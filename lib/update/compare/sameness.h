@@ -28,8 +28,9 @@ struct sameness_judge {
 };
 
 /*
- * Compares a node with the inode that has its name. With options->compares_bytes, has_same_bytes says whether regular
- * files of equal size have equal contents. Without it, equal size and mtime suffice. A file that fs-verity shall
+ * Compares a node with the inode that has its name. has_same_bytes says whether regular files of equal size have equal
+ * contents; it counts with options->compares_bytes, and where update_time_is_cut(). Otherwise equal size and mtime
+ * suffice. A file that fs-verity shall
  * protect is not the same as one that it does not protect; the opposite is the same. A regular file of the host has no
  * flags until it is copied, so its flags are not compared. Errors: those of reading, EUCLEAN (the image is damaged).
  */
