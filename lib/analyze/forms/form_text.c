@@ -360,7 +360,12 @@ static void print_verdict(const struct report *report, FILE *stream)
 	const struct report_verdict *verdict = &report->verdict;
 	const struct report_kinds *kinds = &report->files.kinds;
 
-	fprintf(stream, "\nVERDICT: %s\n", verdict_words(verdict->kind));
+	/* Half of a report knows half of it. */
+	fprintf(stream, "\nVERDICT%s: %s\n",
+	        !report->has_free  ? " of files alone" :
+	        !report->has_files ? " of free space alone" :
+	                             "",
+	        verdict_words(verdict->kind));
 	print_kind(report, stream, FILE_SCATTERED, &kinds->scattered, "many short pieces");
 	print_kind(report, stream, FILE_SPARSE, &kinds->sparse, "pieces by holes and unwritten parts");
 	print_kind(report, stream, FILE_SPLIT, &kinds->split, "a few short pieces");
