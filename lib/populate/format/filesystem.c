@@ -368,3 +368,16 @@ void filesystem_close(struct filesystem *filesystem)
 	if (filesystem->fs)
 		ext2fs_free(TAKE(filesystem->fs));
 }
+
+/* Mounts and contents set these by themselves. */
+#define PASSING_INCOMPAT EXT3_FEATURE_INCOMPAT_RECOVER
+#define PASSING_RO_COMPAT (EXT2_FEATURE_RO_COMPAT_LARGE_FILE | EXT4_FEATURE_RO_COMPAT_ORPHAN_PRESENT)
+
+bool filesystem_has_features_of(const struct filesystem *filesystem, const struct ext2_super_block *other)
+{
+	const struct ext2_super_block *super = filesystem->fs->super;
+
+	return other->s_feature_compat == super->s_feature_compat &&
+	       !((other->s_feature_incompat ^ super->s_feature_incompat) & ~PASSING_INCOMPAT) &&
+	       !((other->s_feature_ro_compat ^ super->s_feature_ro_compat) & ~PASSING_RO_COMPAT);
+}

@@ -68,3 +68,6 @@ MUST_CHECK errcode_t filesystem_reset_mmp(const struct filesystem *filesystem, c
 
 /* Closes without writing; does nothing if it is not open. */
 void filesystem_close(struct filesystem *filesystem);
+
+/* Has it the features of another one, but for those that mounts and contents set? */
+bool filesystem_has_features_of(const struct filesystem *filesystem, const struct ext2_super_block *other);

@@ -280,22 +280,12 @@ void base_image_release(struct plan *plan)
 	free(TAKE(plan->reused));
 }
 
-/* Mounts and contents set these by themselves. */
-#define PASSING_INCOMPAT EXT3_FEATURE_INCOMPAT_RECOVER
-#define PASSING_RO_COMPAT (EXT2_FEATURE_RO_COMPAT_LARGE_FILE | EXT4_FEATURE_RO_COMPAT_ORPHAN_PRESENT)
-
 errcode_t base_image_warn(const struct plan *plan, const struct filesystem *filesystem, struct warnings *warnings)
 {
 	const struct base_image *base = plan->source->base;
 	struct problem problem = { 0 };
 
-	if (!base)
-		return 0;
-	const struct ext2_super_block *old = &base->volume.superblock, *super = filesystem->fs->super;
-
-	if (old->s_feature_compat == super->s_feature_compat &&
-	    !((old->s_feature_incompat ^ super->s_feature_incompat) & ~PASSING_INCOMPAT) &&
-	    !((old->s_feature_ro_compat ^ super->s_feature_ro_compat) & ~PASSING_RO_COMPAT))
+	if (!base || filesystem_has_features_of(filesystem, &base->volume.superblock))
 		return 0;
 	problem_set_reason(&problem, EINVAL, plan->options->stable_from, "has other features",
 	                   "more blocks differ than have to; dumpe2fs -h shows them, -O sets them");
