@@ -128,6 +128,8 @@ static uint64_t read_share(const struct taken_option *option, unsigned int most_
 			usage_error("--%s: %s is not a percentage from 0%% to %u%%", name, argument, most_percent);
 	} else if (units_parse_bytes(argument, 1, bytes) || *bytes > most_bytes) {
 		usage_error("--%s: %s is neither a size nor a percentage", name, argument);
+	} else if (*bytes && *bytes < 100) {
+		usage_error("--%s: %s are bytes; a percentage has its sign: %s%%", name, argument, argument);
 	}
 	return percent;
 }

@@ -113,6 +113,8 @@ static void set_free(struct command *command, const struct taken_option *option)
 	} else if (units_parse_bytes(argument, 1, &command->options.free_bytes) ||
 	           command->options.free_bytes > MOST_FREE_BYTES) {
 		usage_error("--free: %s is neither a size nor a percentage", argument);
+	} else if (command->options.free_bytes && command->options.free_bytes < 100) {
+		usage_error("--free: %s are bytes; a percentage has its sign: %s%%", argument, argument);
 	}
 }
 
