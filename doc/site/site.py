@@ -20,7 +20,7 @@ import sys
 from search_index import make_index, plain
 
 # The other documents of doc/ are for reference, as the manuals are.
-GUIDES = ["TUTORIAL", "RECIPES", "COMPARISON", "FLEET", "HOW-IT-WORKS", "REPLAY", "POLICIES", "READING"]
+GUIDES = ["TUTORIAL", "RECIPES", "BUILDERS", "COMPARISON", "FLEET", "HOW-IT-WORKS", "REPLAY", "POLICIES", "READING"]
 # These are shown as they are.
 COPIED = ["doc/examples/*", "doc/schema/*"]
 PICTURES = (".svg", ".png", ".jpg", ".gif", ".webp")
