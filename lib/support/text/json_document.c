@@ -2,6 +2,7 @@
 #include "support/text/json_document.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 /*
@@ -47,6 +48,33 @@ static errcode_t parse(json_tokener *tokener, const char *text, size_t bytes, js
 	return *at < bytes ? EBADMSG : 0;
 }
 
+/*
+ * json-c 0.18 (Debian 13) compares bytes as signed numbers: where it is strict, it takes those of UTF-8 for control
+ * characters, which a text must not have.
+ */
+static bool refuses_utf8(void)
+{
+	static const char text[] = "\"\303\274\"";
+	json_tokener *tokener = json_tokener_new();
+
+	if (!tokener)
+		return false;
+	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
+	json_object_put(json_tokener_parse_ex(tokener, text, (int)sizeof(text)));
+	bool is_refused = json_tokener_get_error(tokener) != json_tokener_success;
+
+	json_tokener_free(tokener);
+	return is_refused;
+}
+
+static bool is_ascii(const char *text, size_t bytes)
+{
+	for (size_t at = 0; at < bytes; at++)
+		if ((unsigned char)text[at] > 0x7f)
+			return false;
+	return true;
+}
+
 errcode_t json_document_parse(const char *path, const char *action, const char *text, size_t bytes, json_object **ret,
                               struct problem *problem)
 {
@@ -56,7 +84,8 @@ errcode_t json_document_parse(const char *path, const char *action, const char *
 	*ret = NULL;
 	if (!tokener)
 		return problem_set(problem, ENOMEM, path, action);
-	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
+	if (is_ascii(text, bytes) || !refuses_utf8())
+		json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
 	errcode_t error = parse(tokener, text, bytes, ret, &wrong_byte);
 
 	json_tokener_free(tokener);
