@@ -9,6 +9,7 @@
 #include <ext2fs/ext2fs.h>
 
 #include "populate/format/mke2fs.h"
+#include "share_option.h"
 #include "source/sources.h"
 #include "source_option.h"
 #include "source_limits_option.h"
@@ -18,9 +19,6 @@
 
 /* Bytes of ext2_super_block's s_last_mounted. */
 #define MOUNT_POINT_BYTES 64
-
-/* The largest filesystem with blocks of 4096 bytes; sums with larger values could overflow. */
-#define MOST_FREE_BYTES (UINT64_C(1) << 60)
 
 void command_check(struct command *command, errcode_t error, int status)
 {
@@ -113,37 +111,17 @@ void set_metadata(struct command *command, const struct taken_option *option)
 	command->options.metadata = option->argument;
 }
 
-/* "64M" or "10%". Returns the percentage; 0 for a size, which *bytes gets. */
-static uint64_t read_share(const struct taken_option *option, unsigned int most_percent, uint64_t most_bytes,
-                           uint64_t *bytes)
-{
-	const char *argument = option->argument, *name = option->row->name;
-	size_t length = strlen(argument);
-	SCOPE_FREE char *number = strndup(argument, length ? length - 1 : 0);
-	uint64_t percent = 0;
-
-	*bytes = 0;
-	if (length && argument[length - 1] == '%') {
-		if (!number || units_parse_number(number, 0, most_percent, &percent))
-			usage_error("--%s: %s is not a percentage from 0%% to %u%%", name, argument, most_percent);
-	} else if (units_parse_bytes(argument, 1, bytes) || *bytes > most_bytes) {
-		usage_error("--%s: %s is neither a size nor a percentage", name, argument);
-	} else if (*bytes && *bytes < 100) {
-		usage_error("--%s: %s are bytes; a percentage has its sign: %s%%", name, argument, argument);
-	}
-	return percent;
-}
-
 void set_free(struct command *command, const struct taken_option *option)
 {
 	struct populate_options *options = &command->options;
 
-	options->free_percent = (unsigned int)read_share(option, 99, MOST_FREE_BYTES, &options->free_bytes);
+	options->free_percent = share_option_read_free(option, &options->free_bytes);
 }
 
 void set_memory(struct command *command, const struct taken_option *option)
 {
-	uint64_t bytes, percent = read_share(option, 100, UINT64_MAX, &bytes);
+	uint64_t bytes;
+	unsigned int percent = share_option_read(option, 100, UINT64_MAX, &bytes);
 
 	command->memory_given = true;
 	command->options.memory_bytes = percent ? memory_available() / 100 * percent : bytes;

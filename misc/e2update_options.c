@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "platform_option.h"
+#include "share_option.h"
 #include "source_option.h"
 #include "source_limits_option.h"
 #include "support/io/same_file.h"
@@ -15,8 +16,6 @@
 
 /* Inodes have 34 bits for times from 1901-12-13 to 2446-05-10. */
 #define LAST_SECOND 0x37fffffffll
-/* The largest filesystem with blocks of 4096 bytes; sums with larger values could overflow. */
-#define MOST_FREE_BYTES (UINT64_C(1) << 60)
 /* Percent of the memory available. */
 #define USUAL_MEMORY_PERCENT 25
 
@@ -99,23 +98,7 @@ static void set_tree(struct command *command, const struct taken_option *option)
 
 static void set_free(struct command *command, const struct taken_option *option)
 {
-	const char *argument = option->argument;
-	size_t length = strlen(argument);
-	SCOPE_FREE char *number = strndup(argument, length ? length - 1 : 0);
-	uint64_t percent = 0;
-
-	command->options.free_bytes = 0;
-	command->options.free_percent = 0;
-	if (length && argument[length - 1] == '%') {
-		if (!number || units_parse_number(number, 0, 99, &percent))
-			usage_error("--free: %s is not a percentage from 0%% to 99%%", argument);
-		command->options.free_percent = (unsigned int)percent;
-	} else if (units_parse_bytes(argument, 1, &command->options.free_bytes) ||
-	           command->options.free_bytes > MOST_FREE_BYTES) {
-		usage_error("--free: %s is neither a size nor a percentage", argument);
-	} else if (command->options.free_bytes && command->options.free_bytes < 100) {
-		usage_error("--free: %s are bytes; a percentage has its sign: %s%%", argument, argument);
-	}
+	command->options.free_percent = share_option_read_free(option, &command->options.free_bytes);
 }
 
 static const struct option_row options[] = {

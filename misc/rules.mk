@@ -30,6 +30,7 @@ e2populate_sources := \
 	misc/mke2fs_options.c \
 	misc/oci_config_option.c \
 	misc/platform_option.c \
+	misc/share_option.c \
 	misc/source_option.c \
 	misc/source_limits_option.c \
 	misc/verity_options.c \
@@ -40,6 +41,7 @@ e2update_sources := \
 	misc/e2update_options.c \
 	misc/layer_cache_option.c \
 	misc/platform_option.c \
+	misc/share_option.c \
 	misc/source_option.c \
 	misc/source_limits_option.c \
 	$(tool_sources)
