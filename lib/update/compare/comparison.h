@@ -71,9 +71,7 @@ MUST_CHECK errcode_t comparison_mark_paths(struct comparison *comparison);
 /* Removes the paths that the user named, unless they are gone. */
 MUST_CHECK errcode_t comparison_remove_paths(struct comparison *comparison);
 
-/*
- * Finds out, by all workers, which files have the contents of what has their names: with options->compares_bytes of all
- * files, otherwise of those whose time is cut (update_time_is_cut()).
+/* Finds out, by all workers, which files that sameness_needs_bytes() names have the contents of what has their names.
  */
 MUST_CHECK errcode_t comparison_compare_bytes(struct comparison *comparison);
 

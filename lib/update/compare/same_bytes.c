@@ -40,13 +40,15 @@ static errcode_t list_node(struct byte_comparison *all, uint32_t number)
 	const struct tree_node *node = &comparison->plan->tree->nodes[number];
 	struct volume_inode inode;
 
+	/* This tells of most nodes without reading their inodes. */
 	if (!options->compares_bytes && !update_time_is_cut(options, node->mtime_seconds))
 		return 0;
 	if (!S_ISREG(node->mode) || tree_node_is_link(comparison->plan->tree, number) || !comparison->found[number])
 		return 0;
 	errcode_t error = comparison_read_inode(comparison, number, comparison->found[number], &inode);
 
-	if (error || !S_ISREG(inode.view.mode) || inode.all.value.size_bytes != node->size_bytes)
+	if (error || !S_ISREG(inode.view.mode) || inode.all.value.size_bytes != node->size_bytes ||
+	    !sameness_needs_bytes(options, comparison->volume, node, &inode))
 		return error;
 	error = vector_reserve(&all->nodes, &all->capacity, all->count + 1, sizeof(*all->nodes));
 	if (!error)

@@ -48,17 +48,24 @@ static errcode_t judge_xattrs(struct sameness_judge *judge, const struct tree_no
 	return 0;
 }
 
-static bool has_same_mtime(const struct sameness_judge *judge, const struct tree_node *node,
-                           const struct volume_inode *inode)
+static bool has_same_mtime(const struct update_options *options, const struct volume *volume,
+                           const struct tree_node *node, const struct volume_inode *inode)
 {
 	struct tree_time mtime = { node->mtime_seconds, node->mtime_nanoseconds, true };
 
-	mtime = update_time(judge->options, mtime);
+	mtime = update_time(options, mtime);
 	struct inode_time stored =
-		inode_stored_time(&judge->volume->format, (struct inode_time){ mtime.seconds, mtime.nanoseconds });
+		inode_stored_time(&volume->format, (struct inode_time){ mtime.seconds, mtime.nanoseconds });
 	const struct inode_time *there = &inode->all.value.mtime;
 
 	return stored.seconds == there->seconds && stored.nanoseconds == there->nanoseconds;
+}
+
+bool sameness_needs_bytes(const struct update_options *options, const struct volume *volume,
+                          const struct tree_node *node, const struct volume_inode *inode)
+{
+	return options->compares_bytes ||
+	       (update_time_is_cut(options, node->mtime_seconds) && has_same_mtime(options, volume, node, inode));
 }
 
 static bool has_same_attributes(const struct sameness_judge *judge, const struct tree_node *node,
@@ -69,7 +76,8 @@ static bool has_same_attributes(const struct sameness_judge *judge, const struct
 	uint32_t project = tree_detail(judge->tree, node)->project;
 
 	return node->mode == value->mode && node->uid == value->uid && node->gid == value->gid &&
-	       has_same_mtime(judge, node, inode) && (!node->has_flags || !((node->flags ^ value->flags) & kept)) &&
+	       has_same_mtime(judge->options, judge->volume, node, inode) &&
+	       (!node->has_flags || !((node->flags ^ value->flags) & kept)) &&
 	       (!judge->volume->format.project || !project || project == value->project);
 }
 
@@ -91,10 +99,9 @@ static errcode_t judge_target(const struct sameness_judge *judge, const struct t
 static bool has_same_data(const struct sameness_judge *judge, const struct tree_node *node,
                           const struct volume_inode *inode, bool has_same_bytes)
 {
-	if (judge->options->compares_bytes)
-		return has_same_bytes;
-	return has_same_mtime(judge, node, inode) &&
-	       (has_same_bytes || !update_time_is_cut(judge->options, node->mtime_seconds));
+	return sameness_needs_bytes(judge->options, judge->volume, node, inode) ?
+	               has_same_bytes :
+	               has_same_mtime(judge->options, judge->volume, node, inode);
 }
 
 static errcode_t judge_contents(const struct sameness_judge *judge, const struct tree_node *node,

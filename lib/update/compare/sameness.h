@@ -28,11 +28,18 @@ struct sameness_judge {
 };
 
 /*
- * Compares a node with the inode that has its name. has_same_bytes says whether regular files of equal size have equal
- * contents; it counts with options->compares_bytes, and where update_time_is_cut(). Otherwise equal size and mtime
- * suffice. A file that fs-verity shall
- * protect is not the same as one that it does not protect; the opposite is the same. A regular file of the host has no
- * flags until it is copied, so its flags are not compared. Errors: those of reading, EUCLEAN (the image is damaged).
+ * Do the contents of both have to be compared, because nothing else tells whether they are the same? So it is with
+ * options->compares_bytes, and with an mtime that is the epoch's (update_time_is_cut()); else size and mtime tell. Both
+ * are regular files of equal size.
+ */
+bool sameness_needs_bytes(const struct update_options *options, const struct volume *volume,
+                          const struct tree_node *node, const struct volume_inode *inode);
+
+/*
+ * Compares a node with the inode that has its name. has_same_bytes says whether regular files of which
+ * sameness_needs_bytes() is true have equal contents. A file that fs-verity shall protect is not the same as one that
+ * it does not protect; the opposite is the same. A regular file of the host has no flags until it is copied, so its
+ * flags are not compared. Errors: those of reading, EUCLEAN (the image is damaged).
  */
 MUST_CHECK errcode_t sameness_judge(struct sameness_judge *judge, uint32_t node, const struct volume_inode *inode,
                                     bool has_same_bytes, enum sameness *sameness);
