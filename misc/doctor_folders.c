@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "doctor_probes.h"
+#include "image/mounts.h"
 #include "populate/output/temporary_file.h"
 #include "source/pack/layer_cache.h"
 #include "source/sources.h"
@@ -34,24 +35,6 @@
 
 /* --- Filesystems -------------------------------------------------------------------------------------------------- */
 
-/* The name that /proc/self/mountinfo gives the filesystem of a device number, or "". */
-static void find_type(dev_t device, char type[64])
-{
-	SCOPE_FCLOSE FILE *mounts = fopen("/proc/self/mountinfo", "re");
-	SCOPE_FREE char *line = NULL;
-	size_t bytes = 0;
-	unsigned int major_number, minor_number;
-
-	*type = '\0';
-	while (mounts && getline(&line, &bytes, mounts) >= 0) {
-		const char *after = strstr(line, " - ");
-
-		if (after && sscanf(line, "%*u %*u %u:%u", &major_number, &minor_number) == 2 &&
-		    makedev(major_number, minor_number) == device && sscanf(after, " - %63s", type) == 1)
-			return;
-	}
-}
-
 static bool is_slow_type(const char *type)
 {
 	static const char *const slow[] = { "nfs", "cifs", "smb3", "9p", "fuse", "virtiofs", "ceph", "afs" };
@@ -64,9 +47,9 @@ static bool is_slow_type(const char *type)
 
 static void probe_type(struct findings *findings, const char *key, const struct stat *status, const char *advice)
 {
-	char type[64];
+	char type[MOUNT_TYPE_BYTES];
 
-	find_type(status->st_dev, type);
+	mounts_type(status->st_dev, type);
 	if (!*type)
 		return;
 	if (is_slow_type(type))
@@ -160,7 +143,8 @@ void doctor_probe_own_folders(struct findings *findings, const char *layer_cache
 
 /* --- The source --------------------------------------------------------------------------------------------------- */
 
-/* Looks for a regular file that has data; -1: there is none. Opens nothing through a symbolic link. */
+/* Opens a regular file that has data, the name itself or below it; -1: it finds no such file. Follows no symbolic link.
+ */
 static int open_any_file(int directory, const char *name, unsigned int depth)
 {
 	int descriptor = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -254,7 +238,7 @@ static void probe_direct(struct findings *findings, const char *path)
 	finding_add_ok(findings, "direct_io", "%s", direct < 0 ? "no, and only devices are written so" : "yes");
 }
 
-/* With a file of the source, or, if there is none, with another new file of the folder. */
+/* Tries it with a file of the source, or with another new file of the folder if the source has no file. */
 static void probe_reflink(struct findings *findings, int descriptor, const char *trial, const char *source)
 {
 	static const char advice[] = "With --zeros=source contents are copied. On one XFS or btrfs the image shares "

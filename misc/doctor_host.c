@@ -161,26 +161,25 @@ static bool has_capability(unsigned int capability)
 	       data[CAP_TO_INDEX(capability)].effective & CAP_TO_MASK(capability);
 }
 
+static void probe_capability(struct findings *findings, const char *key, unsigned int capability, const char *name,
+                             const char *advice)
+{
+	if (has_capability(capability))
+		finding_add_ok(findings, key, "yes");
+	else
+		finding_add(findings, key, FINDING_LACKS, advice, "no: they need %s", name);
+}
+
 /* Without CAP_SYS_ADMIN trusted.* is not even listed, so no call tells what is left out. */
 static void probe_rights(struct findings *findings)
 {
 	finding_add_ok(findings, "user", "%u", (unsigned int)geteuid());
-	if (has_capability(CAP_SYS_ADMIN))
-		finding_add_ok(findings, "trusted_xattrs", "yes");
-	else
-		finding_add(findings, "trusted_xattrs", FINDING_LACKS,
-		            "Attributes trusted.* of directories, as those of overlayfs, are left out. Archives have "
-		            "them for any "
-		            "user.",
-		            "no: they need CAP_SYS_ADMIN");
-	if (has_capability(CAP_DAC_READ_SEARCH))
-		finding_add_ok(findings, "all_files", "yes");
-	else
-		finding_add(findings, "all_files", FINDING_LACKS,
-		            "A directory as SOURCE may only have files that this user can read. --owner-map and "
-		            "--root-owned "
-		            "set owners.",
-		            "no: they need CAP_DAC_READ_SEARCH");
+	probe_capability(findings, "trusted_xattrs", CAP_SYS_ADMIN, "CAP_SYS_ADMIN",
+	                 "Attributes trusted.* of directories, as those of overlayfs, are left out. Archives have them "
+	                 "for any user.");
+	probe_capability(findings, "all_files", CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH",
+	                 "A directory as SOURCE may only have files that this user can read. --owner-map and "
+	                 "--root-owned set owners.");
 }
 
 static errcode_t try_user_namespace(void)

@@ -17,7 +17,7 @@ void doctor_probe_own_folders(struct findings *findings, const char *layer_cache
 void doctor_probe_source(struct findings *findings, const char *name);
 
 /*
- * Where the image is to be: a folder, a file in one, or a device. source: a file or folder with which it might share
- * blocks; NULL: try the folder with itself.
+ * The place of the image: a folder, a file in one, or a device. source: a file or folder with which it might share
+ * blocks; NULL: the folder itself.
  */
 void doctor_probe_image(struct findings *findings, const char *path, const char *source);

@@ -13,15 +13,23 @@
 
 #define MOST_OF_WORDS 3 /* after the dash: type, source, options of the superblock */
 
-static bool is_of(const char *line, const struct stat *status)
+static bool read_device(const char *line, dev_t *device)
 {
 	unsigned int major_number, minor_number;
 
 	/* These are the mount's number, its parent's number and the device. */
 	if (sscanf(line, "%*u %*u %u:%u", &major_number, &minor_number) != 2)
 		return false;
-	const struct stat device = { .st_mode = S_IFBLK, .st_rdev = makedev(major_number, minor_number) };
+	*device = makedev(major_number, minor_number);
+	return true;
+}
 
+static bool is_of(const char *line, const struct stat *status)
+{
+	struct stat device = { .st_mode = S_IFBLK };
+
+	if (!read_device(line, &device.st_rdev))
+		return false;
 	return S_ISBLK(status->st_mode) ? device.st_rdev == status->st_rdev : loop_device_is_backed_by(&device, status);
 }
 
@@ -49,4 +57,20 @@ enum mounts mounts_of(const char *path)
 		if (is_of(line, &status))
 			found = is_read_only(line) ? MOUNTS_READ_ONLY : MOUNTS_WRITABLE;
 	return found;
+}
+
+void mounts_type(dev_t device, char type[MOUNT_TYPE_BYTES])
+{
+	SCOPE_FCLOSE FILE *file = fopen("/proc/self/mountinfo", "re");
+	SCOPE_FREE char *line = NULL;
+	size_t size = 0;
+	dev_t of_line;
+
+	*type = '\0';
+	while (file && !*type && getline(&line, &size, file) > 0) {
+		const char *after = strstr(line, " - ");
+
+		if (after && read_device(line, &of_line) && of_line == device)
+			snprintf(type, MOUNT_TYPE_BYTES, "%.*s", (int)strcspn(after + 3, " "), after + 3);
+	}
 }

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whether the kernel has a filesystem mounted, as /proc/self/mountinfo tells, and may write to it. */
+/* The mounts that are known here, by /proc/self/mountinfo. */
 #pragma once
+
+#include <sys/types.h>
+
+#define MOUNT_TYPE_BYTES 64
 
 enum mounts {
 	MOUNTS_NONE,      /* that are known here; another mount namespace may have some */
@@ -13,3 +17,7 @@ enum mounts {
  * where /proc cannot be read. Any thread.
  */
 enum mounts mounts_of(const char *path);
+
+/* Copies the type of the filesystem that has this device number, as "ext4" or "nfs4"; "": it is not known. Any thread.
+ */
+void mounts_type(dev_t device, char type[MOUNT_TYPE_BYTES]);
