@@ -394,6 +394,17 @@ static bool next_attempt(struct populating *run, errcode_t *error)
 	return !*error;
 }
 
+/* Lists what is protected, and warns where blocks are not shared or not kept. ENOMEM. */
+static errcode_t report_layout(const struct populating *run)
+{
+	struct populate_report *report = run->report;
+	errcode_t error = protect_report(&run->plan, report);
+
+	if (!error)
+		error = block_sharing_warn(&run->plan, &run->file, run->attempt.found.refusal, &report->warnings);
+	return error ? error : base_image_warn(&run->plan, &run->filesystem, &report->warnings);
+}
+
 static errcode_t seal(struct populating *run)
 {
 	struct quota_usage usage = { 0 };
@@ -413,15 +424,7 @@ static errcode_t seal(struct populating *run)
 	if (!error)
 		error = quota_write(&run->plan, &run->filesystem, sink, &run->work, &usage);
 	if (!error)
-		error = workplace_result(&run->work, protect_report(&run->plan, report), "cannot report");
-	if (!error)
-		error = workplace_result(
-			&run->work,
-			block_sharing_warn(&run->plan, &run->file, run->attempt.found.refusal, &report->warnings),
-			"cannot report");
-	if (!error)
-		error = workplace_result(&run->work, base_image_warn(&run->plan, &run->filesystem, &report->warnings),
-		                         "cannot report");
+		error = workplace_result(&run->work, report_layout(run), "cannot report");
 	quota_usage_free(&usage);
 	report->free_blocks = ext2mb_free_blocks(run->filesystem.mb);
 	report->free_inodes = ext2mb_free_inodes(run->filesystem.mb);
