@@ -10,6 +10,7 @@ const char *help_topic_word(const struct command_line *line, unsigned int index)
 
 /*
  * Prints to standard output what there is about a topic: an option's name or letter, with dashes or without them; words
- * of a heading, in --help or in the manual; or else a word that the manual explains. Wrong usage if there is none.
+ * of a heading, in --help or in the manual; or else a word that the manual explains. Wrong usage if the topic is none
+ * of these.
  */
 void help_topic_print(const struct command_line *line, const struct option_row *standard_rows, const char *topic);

@@ -4,7 +4,7 @@ import html
 import json
 import re
 
-# Of a section's text, so many characters are shown with its title.
+# The search shows so many characters of a section's text with its title.
 BEGINNING = 110
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The tools that run on any Linux of the architecture: ./configure --enable-static-tools. "Static tools" in doc/HACKING.md says why
-# they are as they are. What is built lies in static/ of the build folder.
+# they are as they are. The programs lie in static/ of the build folder.
 static_tools := e2extract e2frag e2populate e2update
 # These are compiled for them anew; the other objects are those of the ordinary tools.
 static_variants := lib/source/archive/archive_acl lib/source/archive/archive_kind lib/source/unpack/inflate lib/support/run/program misc/tool

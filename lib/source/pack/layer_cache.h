@@ -34,7 +34,7 @@ MUST_CHECK errcode_t layer_cache_usual_path(char **path, struct problem *problem
 
 /* Which folder, and what it may take. Zeros: there is no cache. */
 struct layer_cache_place {
-	const char *path;    /* NULL: there is none */
+	const char *path;    /* NULL: layers are not cached */
 	bool is_usual;       /* it is that of layer_cache_usual_path(): folders above it are made, too */
 	uint64_t most_bytes; /* that packs may take on the disk, for layer_cache_trim(); 0: no limit */
 };

@@ -6,7 +6,7 @@ LICENSE = "GPL-2.0-or-later AND LGPL-2.1-or-later"
 LIC_FILES_CHKSUM = "file://COPYING;md5=b234ee4d69f5fce4486a80fdaf4a4263 \
                     file://COPYING.LIB;md5=4fbd65380cdd255951079008b364516c"
 
-# Where the repository is, for instance "git:///srv/git/ext2mb;protocol=file;branch=main", and which commit, in local.conf.
+# local.conf names the repository, for instance "git:///srv/git/ext2mb;protocol=file;branch=main", and the commit.
 EXT2MB_GIT ?= ""
 SRC_URI = "${EXT2MB_GIT}"
 SRCREV ?= "${AUTOREV}"
