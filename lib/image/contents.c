@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define RECORDS 64 /* map records that are read at once */
 
@@ -64,6 +65,15 @@ static errcode_t read_record(const struct volume *volume, const struct map_recor
 	return 0;
 }
 
+/*
+ * The kernel reads symlinks and the values of xattrs as metadata, by ext4_bread(), which takes a block as it lies on
+ * the disk. Only the page cache, through which it reads contents of files, has zeros where an extent is unwritten.
+ */
+static bool reads_unwritten(const struct inode_view *inode)
+{
+	return S_ISLNK(inode->mode) || (inode->flags & EXT4_EA_INODE_FL);
+}
+
 static errcode_t read_blocks(struct map_walker *walker, const struct volume_inode *inode, uint64_t offset,
                              uint8_t *bytes, size_t count)
 {
@@ -82,7 +92,7 @@ static errcode_t read_blocks(struct map_walker *walker, const struct volume_inod
 		if (walker->losses != losses)
 			return EUCLEAN;
 		for (size_t n = 0; n < found && records[n].logical < end; n++) {
-			errcode_t error = records[n].is_unwritten ?
+			errcode_t error = records[n].is_unwritten && !reads_unwritten(&inode->view) ?
 			                          0 :
 			                          read_record(volume, &records[n], buffer, offset, bytes, count);
 

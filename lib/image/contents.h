@@ -6,9 +6,9 @@
 #include "image/map_walk.h"
 
 /*
- * Reads bytes from an offset of a file or symlink, from its blocks or from the inode. Holes, unwritten blocks and bytes
- * after the end are zeros. EUCLEAN: part of the map, or the inline data, is damaged; the walker's listener has got the
- * damage. Also errors in reading, ENOMEM. One walker belongs to one thread.
+ * Reads bytes from an offset of a file or symlink, from its blocks or from the inode. Holes and bytes after the end are
+ * zeros, and so are unwritten blocks of a file's contents. EUCLEAN: part of the map, or the inline data, is damaged;
+ * the walker's listener has got the damage. Also errors in reading, ENOMEM. One walker belongs to one thread.
  */
 MUST_CHECK errcode_t contents_read(struct map_walker *walker, const struct volume_inode *inode, uint64_t offset,
                                    void *bytes, size_t count);

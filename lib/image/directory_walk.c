@@ -148,8 +148,7 @@ static bool read_record(void *context, const struct map_record *record)
 
 	if (walk->visitor->record)
 		walk->visitor->record(walk->visitor->context, record);
-	if (record->is_unwritten)
-		return true;
+	/* The kernel reads a block of a directory where it lies, whether or not its extent is unwritten. */
 	for (uint32_t done = 0; done < record->count;) {
 		uint32_t count = record->count - done < most ? record->count - done : most;
 

@@ -13,10 +13,10 @@ static bool was_written(const struct volume *volume, uint32_t ino)
 
 errcode_t volume_inode_decode(const struct volume *volume, uint32_t ino, void *raw, struct volume_inode *inode)
 {
-	inode_view_read(raw, &inode->view);
+	inode_view_read(&volume->format, raw, &inode->view);
 	if (!was_written(volume, ino)) {
 		memset(raw, 0, volume->format.inode_bytes);
-		inode_view_read(raw, &inode->view);
+		inode_view_read(&volume->format, raw, &inode->view);
 	} else if (!inode_checksum_fits(&volume->format, ino, raw)) {
 		return EXT2_ET_INODE_CSUM_INVALID;
 	}

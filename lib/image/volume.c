@@ -137,7 +137,7 @@ errcode_t volume_read_inode(const struct volume *volume, uint32_t ino, void *byt
 	if (error)
 		return error;
 	memcpy(bytes, block + place.offset_bytes, volume->format.inode_bytes);
-	inode_view_read(bytes, inode);
+	inode_view_read(&volume->format, bytes, inode);
 	return 0;
 }
 

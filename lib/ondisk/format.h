@@ -20,7 +20,9 @@ struct ondisk_format {
 	uint8_t hash_version;      /* of new indexed directories, with the signedness of the superblock's flags */
 	uint32_t hash_seed[4];     /* as for ext2fs_dirhash2() */
 	uint32_t checksum_seed;    /* of metadata_csum and of the hashes of ea_inode */
-	bool checksums;            /* metadata_csum */
+	uint32_t creator_os; /* EXT2_OS_LINUX, EXT2_OS_HURD ...: what operating systems of their own keep in inodes */
+	bool checksums;      /* metadata_csum */
+	bool is_64bit;       /* block numbers have more than 32 bits */
 	bool extents;
 	bool dir_index;
 	bool filetype;
@@ -41,3 +43,12 @@ MUST_CHECK errcode_t ondisk_format_read(const struct ext2_super_block *super, st
 
 /* The seed of the checksums of one inode's own blocks: crc32c over the inode number and its generation. */
 uint32_t ondisk_inode_seed(const struct ondisk_format *format, uint32_t ino, uint32_t generation);
+
+/*
+ * The number of an inode's block of xattrs, from its two fields. As for the kernel and e2fsck(8) the higher one counts
+ * with 64bit alone: GNU/Hurd has the upper half of the mode there.
+ */
+static inline uint64_t ondisk_xattr_block(const struct ondisk_format *format, uint32_t low, uint16_t high)
+{
+	return low | (format->is_64bit ? (uint64_t)high << 32 : 0);
+}

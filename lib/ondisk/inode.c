@@ -163,7 +163,7 @@ errcode_t inode_encode(const struct ondisk_format *format, uint32_t ino, const s
 	memcpy(bytes, &raw, raw_bytes);
 	if (xattr_area && xattr_bytes)
 		memcpy((uint8_t *)bytes + format->inode_bytes - xattr_bytes, xattr_area, xattr_bytes);
-	if (format->checksums) {
+	if (inode_has_checksum(format)) {
 		/* The checksum's two fields are still zero. */
 		uint32_t seed = ondisk_inode_seed(format, ino, value->generation);
 		uint32_t checksum = crc32c(seed, bytes, format->inode_bytes);

@@ -54,6 +54,12 @@ struct inode_decoded {
  */
 void inode_decode(const struct ondisk_format *format, const void *bytes, struct inode_decoded *inode);
 
+/* As for the kernel and e2fsck(8): other operating systems than Linux keep something else in the checksum's place. */
+static inline bool inode_has_checksum(const struct ondisk_format *format)
+{
+	return format->checksums && format->creator_os == EXT2_OS_LINUX;
+}
+
 /* Does the inode's checksum fit? True if there is none, and for bytes that are all 0. */
 bool inode_checksum_fits(const struct ondisk_format *format, uint32_t ino, const void *bytes);
 

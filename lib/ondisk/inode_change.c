@@ -15,7 +15,7 @@ void inode_checksum_write(const struct ondisk_format *format, uint32_t ino, void
 	size_t raw_bytes = format->inode_bytes < sizeof(raw) ? format->inode_bytes : sizeof(raw);
 	const size_t high_end = offsetof(struct ext2_inode_large, i_checksum_hi) + sizeof(raw.i_checksum_hi);
 
-	if (!format->checksums)
+	if (!inode_has_checksum(format))
 		return;
 	memcpy(&raw, bytes, raw_bytes);
 	bool has_high = format->inode_bytes > EXT2_GOOD_OLD_INODE_SIZE &&
@@ -48,6 +48,7 @@ struct change {
 	struct ext2_inode_large *raw;
 	const struct ext2_inode_large *made;
 	uint16_t extra_isize;
+	bool is_64bit;
 };
 
 static bool is_same_time(struct inode_time one, struct inode_time other)
@@ -123,7 +124,8 @@ static void change_contents(struct change *change)
 	}
 	if (old->xattr_block != now->xattr_block) {
 		raw->i_file_acl = made->i_file_acl;
-		raw->osd2.linux2.l_i_file_acl_high = made->osd2.linux2.l_i_file_acl_high;
+		if (change->is_64bit)
+			raw->osd2.linux2.l_i_file_acl_high = made->osd2.linux2.l_i_file_acl_high;
 	}
 	memcpy(raw->i_block, now->root, INODE_ROOT_BYTES);
 }
@@ -181,7 +183,7 @@ errcode_t inode_change(const struct ondisk_format *format, uint32_t ino, const s
 		return error;
 	memcpy(&raw, bytes, raw_bytes);
 	memcpy(&made, encoded, raw_bytes);
-	struct change change = { &old.value, &now->value, &raw, &made, old.extra_isize };
+	struct change change = { &old.value, &now->value, &raw, &made, old.extra_isize, format->is_64bit };
 
 	if (old.value.project != now->value.project &&
 	    !has_room(&change, offsetof(struct ext2_inode_large, i_projid), sizeof(raw.i_projid)))

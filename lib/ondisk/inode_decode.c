@@ -85,8 +85,8 @@ void inode_decode(const struct ondisk_format *format, const void *bytes, struct 
 			.flags = flags,
 			.generation = le32toh(raw.i_generation),
 			.version = le32toh(raw.osd1.linux1.l_i_version),
-			.xattr_block = le32toh(raw.i_file_acl) |
-			               (uint64_t)le16toh(raw.osd2.linux2.l_i_file_acl_high) << 32,
+			.xattr_block = ondisk_xattr_block(format, le32toh(raw.i_file_acl),
+			                                 le16toh(raw.osd2.linux2.l_i_file_acl_high)),
 		},
 		.extra_isize = extra_isize_of(format, &raw),
 		.deletion_time = le32toh(raw.i_dtime),
@@ -112,7 +112,7 @@ bool inode_checksum_fits(const struct ondisk_format *format, uint32_t ino, const
 	const uint8_t *at = bytes;
 	struct ext2_inode_large raw;
 
-	if (!format->checksums)
+	if (!inode_has_checksum(format))
 		return true;
 	read_raw(format, bytes, &raw);
 	bool has_high = le16toh(raw.i_extra_isize) >= high + sizeof(none) - EXT2_GOOD_OLD_INODE_SIZE &&

@@ -15,7 +15,7 @@
 #define LARGEST_INDEX_LEVELS 3
 #define DOT_RECORD_BYTES 12
 
-void inode_view_read(const void *bytes, struct inode_view *view)
+void inode_view_read(const struct ondisk_format *format, const void *bytes, struct inode_view *view)
 {
 	struct ext2_inode raw;
 
@@ -25,7 +25,8 @@ void inode_view_read(const void *bytes, struct inode_view *view)
 		.links = le16toh(raw.i_links_count),
 		.flags = le32toh(raw.i_flags),
 		.size_bytes = le32toh(raw.i_size) | (uint64_t)le32toh(raw.i_size_high) << 32,
-		.xattr_block = le32toh(raw.i_file_acl) | (uint64_t)le16toh(raw.osd2.linux2.l_i_file_acl_high) << 32,
+		.xattr_block =
+			ondisk_xattr_block(format, le32toh(raw.i_file_acl), le16toh(raw.osd2.linux2.l_i_file_acl_high)),
 		.root = (const uint8_t *)bytes + offsetof(struct ext2_inode, i_block),
 	};
 }

@@ -17,7 +17,7 @@ struct inode_view {
 };
 
 /* bytes has inode_bytes bytes. */
-void inode_view_read(const void *bytes, struct inode_view *view);
+void inode_view_read(const struct ondisk_format *format, const void *bytes, struct inode_view *view);
 
 /* A directory that is encrypted and casefolded: each of its entries stores the hashes of its name. */
 static inline bool inode_view_stores_hashes(const struct inode_view *view)

@@ -155,7 +155,7 @@ static void read_inode(const uint8_t *block)
 
 	FUZZ_CHECK(exact);
 	memcpy(exact, block, format.inode_bytes);
-	inode_view_read(exact, &inode);
+	inode_view_read(&format, exact, &inode);
 	check_decoded(&format, exact);
 	read_xattrs(xattr_start_inode(&format, exact), exact, format.inode_bytes);
 	if (!xattr_start_block(&format, 5, block, &cursor))

@@ -24,6 +24,7 @@ static struct ondisk_format format_of(uint16_t inode_bytes)
 		.inode_bytes = inode_bytes,
 		.extra_isize = inode_bytes > 128 ? 32 : 0,
 		.checksums = true,
+		.is_64bit = true,
 		.extents = true,
 		.dir_nlink = true,
 		.huge_file = true,

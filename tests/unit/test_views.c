@@ -215,7 +215,7 @@ START_TEST(noise_is_survived)
 
 		bytes[128] = 32;
 		memcpy(bytes + 160, &magic, sizeof(magic));
-		inode_view_read(bytes, &view);
+		inode_view_read(&format, bytes, &view);
 		const uint8_t *rest = inode_view_inline_rest(&format, bytes, &count);
 
 		ck_assert(!rest || (rest >= bytes + 164 && rest + count <= bytes + 256));

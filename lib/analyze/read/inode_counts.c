@@ -29,7 +29,7 @@ void inode_counts_add(const struct inode_counts *counts, const struct volume *vo
 	for (uint32_t n = 0; n < inodes; n++) {
 		struct inode_view inode;
 
-		inode_view_read(table + (size_t)n * volume->format.inode_bytes, &inode);
+		inode_view_read(&volume->format, table + (size_t)n * volume->format.inode_bytes, &inode);
 		used += inode.links || first_ino + n < volume->geometry.first_inode;
 	}
 	__atomic_add_fetch(&counts->used[(first_ino - 1) / volume->geometry.inodes_per_group], used, __ATOMIC_RELAXED);

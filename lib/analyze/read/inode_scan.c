@@ -270,7 +270,7 @@ static errcode_t read_inode(const struct scan_run *run, unsigned int index, uint
 	struct report_files *files = &run->workers[index].files;
 	struct inode_view inode;
 
-	inode_view_read(raw, &inode);
+	inode_view_read(&run->scan->volume->format, raw, &inode);
 	if (!inode.links || volume_owns_inode(run->scan->volume, ino))
 		return 0;
 	if (S_ISDIR(inode.mode) && (run->parts & INODE_SCAN_DIRECTORIES)) {
@@ -336,7 +336,7 @@ static void expect_maps(const struct scan_run *run, const struct scan_worker *wo
 		struct inode_view inode;
 		uint64_t blocks[4];
 
-		inode_view_read(worker->table + (size_t)n * volume->format.inode_bytes, &inode);
+		inode_view_read(&volume->format, worker->table + (size_t)n * volume->format.inode_bytes, &inode);
 		if (!inode.links || (!S_ISREG(inode.mode) && !(S_ISDIR(inode.mode) && with_directories)) ||
 		    (inode.flags & EXT4_INLINE_DATA_FL))
 			continue;

@@ -123,7 +123,7 @@ static errcode_t read_directory(struct reading *reading, struct image_directory 
 	if (directory->inode->refusal)
 		return 0;
 	image_begin_inode(worker, ino);
-	inode_view_read(directory->raw, &view);
+	inode_view_read(&reading->scan->volume->format, directory->raw, &view);
 	reading->stores_hashes = inode_view_stores_hashes(&view);
 	worker->entry_count = 0;
 	worker->error = 0;

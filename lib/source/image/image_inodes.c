@@ -432,7 +432,7 @@ static errcode_t read_inode(struct image_scan *scan, struct image_worker *worker
 	errcode_t error = 0;
 
 	reading.source = (struct volume_inode){ .ino = ino, .raw = raw };
-	inode_view_read(raw, &reading.source.view);
+	inode_view_read(&scan->volume->format, raw, &reading.source.view);
 	inode_decode(&scan->volume->format, raw, &reading.source.all);
 	*inode = (struct image_inode){
 		.ino = ino,
@@ -494,7 +494,7 @@ static errcode_t expect_blocks(const struct image_scan *scan, struct image_worke
 		uint64_t blocks[4];
 		struct inode_view view;
 
-		inode_view_read(worker->table + (size_t)n * volume->format.inode_bytes, &view);
+		inode_view_read(&volume->format, worker->table + (size_t)n * volume->format.inode_bytes, &view);
 		if (!is_wanted(volume, piece->first_ino + n, &view))
 			continue;
 		++*used;
@@ -529,7 +529,7 @@ static errcode_t read_used(struct image_scan *scan, struct image_worker *worker,
 		struct image_inode *inode = &piece->inodes[piece->count];
 		struct inode_view view;
 
-		inode_view_read(raw, &view);
+		inode_view_read(&volume->format, raw, &view);
 		if (!is_wanted(volume, piece->first_ino + n, &view))
 			continue;
 		piece->count++;

@@ -33,7 +33,9 @@ static errcode_t add_extent(struct map_scan *scan, uint64_t logical, uint64_t ph
 {
 	struct open_directory *directory = ((struct directory_scan *)scan)->directory;
 
-	if (is_unwritten || logical + count > UINT32_MAX)
+	/* The kernel reads them all the same; in a new map they are written ones, as e2fsck(8) makes them. */
+	(void)is_unwritten;
+	if (logical + count > UINT32_MAX)
 		return EUCLEAN;
 	directory->goal = physical + count;
 	return extent_list_add(&directory->extents, (uint32_t)logical, physical, count);
@@ -90,7 +92,7 @@ static errcode_t read_inline(const struct applying *applying, const uint8_t *raw
 	struct inode_view view;
 	size_t rest;
 
-	inode_view_read(raw, &view);
+	inode_view_read(applying->format, raw, &view);
 	const uint8_t *more = inode_view_inline_rest(applying->format, raw, &rest);
 
 	if (!more)

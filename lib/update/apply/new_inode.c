@@ -302,7 +302,7 @@ static errcode_t keep_inline(const struct applying *applying, uint32_t ino, cons
 	if (!data || !area)
 		return ENOMEM;
 	own.extra_isize = inode->extra_isize;
-	inode_view_read(raw, &view);
+	inode_view_read(applying->format, raw, &view);
 	const uint8_t *more = inode_view_inline_rest(applying->format, raw, &rest);
 
 	if (!more || !own.extra_isize || INODE_ROOT_BYTES + rest > inline_data_room(&own, area))
