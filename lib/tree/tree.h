@@ -117,10 +117,11 @@ struct tree_node {
 	uint32_t mtime_nanoseconds;
 	uint32_t origin; /* a number in tree->origins */
 	int64_t mtime_seconds;
-	uint32_t flags;      /* see tree/file_flags.h */
-	uint32_t xattrs;     /* a number in tree->xattr_sets */
-	uint32_t detail;     /* a number in tree->details; 0: the file has none (tree/details.h) */
-	uint64_t size_bytes; /* regular files: length; symlinks: length of the target */
+	uint32_t flags;          /* see tree/file_flags.h */
+	uint32_t xattrs;         /* a number in tree->xattr_sets */
+	uint32_t detail;         /* a number in tree->details; 0: the file has none (tree/details.h) */
+	bool has_only_whiteouts; /* an implied directory of a layer: it is not made, and replaces nothing */
+	uint64_t size_bytes;     /* regular files: length; symlinks: length of the target */
 	union {
 		const char *target;             /* symlinks: size_bytes bytes, then a NUL */
 		struct tree_data_map *data_map; /* sparse regular files */

@@ -123,6 +123,23 @@ START_TEST(oci_whiteouts)
 }
 END_TEST
 
+START_TEST(whiteouts_alone_make_no_directory)
+{
+	expect_merged(LAYERS("od1 x\nf2 x/c\nf3 f", "oi11 x\ne12 x/.wh.c\ne13 .wh.x"), false, "d0 .\nf3 f\n");
+	expect_merged(LAYERS("of1 f", "oi11 no\ni12 no/such\ne13 no/such/.wh.f"), false, "d0 .\nf1 f\n");
+	expect_merged(LAYERS("of1 f\ns2 l x", "oi11 f\ne12 f/.wh.a\ni13 l\ne14 l/.wh..wh..opq"), false,
+	              "d0 .\nf1 f\ns2 l x\n");
+	expect_merged(LAYERS("of1 f", "oi11 f\ne12 f/.wh.a", "oi21 f\ni22 f/d\nf23 f/d/e"), false,
+	              "d0 .\ni21 f\ni22 f/d\nf23 f/d/e\n");
+	expect_merged(LAYERS("vf1 f", "vi11 f\nw12 f/a"), false, "d0 .\nf1 f\n");
+	/* The directory below is not hidden, nor described. */
+	expect_merged(LAYERS("oi1 d\nf2 d/a\nf3 d/b", "oi11 d\ne12 d/.wh.a"), false, "d0 .\ni1 d\nf3 d/b\n");
+	/* Where what lies below is not here, they need a directory. */
+	expect_merged(LAYERS("oi1 d\ne2 d/.wh.a"), true, "d0 .\ni1 d\nw0 d/a\n");
+	expect_merged(LAYERS("of1 d", "oi11 d\ne12 d/.wh.a"), true, "d0 .\nf1 d\n");
+}
+END_TEST
+
 START_TEST(oci_opaque_directories)
 {
 	expect_merged(LAYERS("od1 d\nf2 d/a\nd3 d/b\nf4 d/b/c\nf5 e", "od11 d\nf12 d/f\ne13 d/.wh..wh..opq\nd14 d/b"),
@@ -194,6 +211,7 @@ struct file {
 	unsigned int links_to; /* the uid of a hard link's file, else its own */
 	bool is_opaque;        /* as it goes into the layer; of the merged tree: hides something */
 	bool is_closed;        /* of the merged tree: there is nothing below that could describe it */
+	bool is_provisional;   /* a directory that only whiteouts imply */
 	bool has_xattr;
 };
 
@@ -323,6 +341,47 @@ static void model_file(struct files *merged, struct file file, bool own_opaque)
 	add(merged, &file);
 }
 
+/* Whiteouts in a directory that is not made went into the tree before. */
+static void model_provisional(struct files *merged, struct file file, bool own_opaque, bool keeps)
+{
+	struct file *old = find(merged, file.path);
+
+	file.is_opaque = own_opaque;
+	if (old && (old->kind == 'd' || old->kind == 'i')) {
+		file.is_opaque = file.is_opaque || old->is_opaque;
+		file.is_closed = old->is_closed;
+		if (old->is_provisional)
+			*old = file;
+		old->is_opaque = file.is_opaque;
+	} else if (old || !keeps) {
+		drop(merged, file.path, false);
+	} else {
+		add(merged, &file);
+	}
+}
+
+static bool is_provisional(const struct files *layer, const struct file *directory, enum whiteout_form form)
+{
+	const size_t bytes = strlen(directory->path);
+	char removed[TEXT_TREE_PATH_BYTES];
+	bool is_opaque, has_any = false;
+
+	if (directory->kind != 'i' || !bytes || form == WHITEOUTS_NONE)
+		return false;
+	for (size_t i = 0; i < layer->count; i++) {
+		const struct file *file = &layer->list[i];
+		const char *name = file->path + bytes + 1;
+
+		if (strncmp(file->path, directory->path, bytes) || file->path[bytes] != '/' || strchr(name, '/'))
+			continue;
+		has_any = true;
+		if (!marked(file, form, removed, &is_opaque) && !(form == WHITEOUTS_OCI && !strncmp(name, ".wh.", 4)) &&
+		    !is_provisional(layer, file, form))
+			return false;
+	}
+	return has_any;
+}
+
 static bool has_opaque_marker(const struct files *layer, const char *directory)
 {
 	char path[TEXT_TREE_PATH_BYTES + 20];
@@ -347,9 +406,15 @@ static void model_layer(struct files *merged, const struct files *layer, enum wh
 		if (is_marker || (form == WHITEOUTS_OCI && is_below_marker(file->path)) ||
 		    marked(file, form, removed, &is_opaque))
 			continue;
-		model_file(merged, *file,
-		           (form == WHITEOUTS_OVERLAYFS && file->is_opaque) ||
-		                   (form == WHITEOUTS_OCI && has_opaque_marker(layer, file->path)));
+		const bool own_opaque = (form == WHITEOUTS_OVERLAYFS && file->is_opaque) ||
+		                        (form == WHITEOUTS_OCI && has_opaque_marker(layer, file->path));
+		struct file directory = *file;
+
+		directory.is_provisional = is_provisional(layer, file, form);
+		if (directory.is_provisional)
+			model_provisional(merged, directory, own_opaque, keeps);
+		else
+			model_file(merged, *file, own_opaque);
 	}
 }
 
@@ -566,6 +631,7 @@ int main(void)
 	tcase_add_test(cases, implied_directories_describe_nothing);
 	tcase_add_test(cases, hard_links_stay_joined);
 	tcase_add_test(cases, oci_whiteouts);
+	tcase_add_test(cases, whiteouts_alone_make_no_directory);
 	tcase_add_test(cases, oci_opaque_directories);
 	tcase_add_test(cases, overlayfs_whiteouts);
 	tcase_add_test(cases, kept_whiteouts);

@@ -48,8 +48,10 @@ struct pick {
 	const char *name;
 	uint8_t name_bytes;
 	bool is_whiteout;
+	bool is_provisional;    /* only whiteouts imply the node: whatever a lower layer has takes its place */
 	bool is_closed;         /* no lower layer matters */
 	bool hides;             /* a directory: it hides the names that lower layers have in it */
+	size_t kept_parts;      /* further ones are of provisional directories: a file below takes their place */
 	bool is_part;           /* a layer's directory has been made a part of this one */
 	bool is_encrypted_part; /* such a directory is encrypted */
 };
@@ -183,9 +185,15 @@ static errcode_t consider_directory(struct merge *merge, uint32_t layer_number, 
 		return error;
 	if (!pick->hides)
 		merge->parts[merge->part_count++] = (struct part){ merge->tree->node_count, layer_number, node };
-	if (!pick->layer || (pick->layer->tree->nodes[pick->node].is_implied && !layer->tree->nodes[node].is_implied)) {
+	const struct tree_node *directory = &layer->tree->nodes[node];
+
+	if (!directory->has_only_whiteouts)
+		pick->kept_parts = merge->part_count;
+	if (!pick->layer || (pick->is_provisional && !directory->has_only_whiteouts) ||
+	    (pick->layer->tree->nodes[pick->node].is_implied && !directory->is_implied)) {
 		pick->layer = layer;
 		pick->node = node;
+		pick->is_provisional = directory->has_only_whiteouts;
 	}
 	pick->hides = pick->hides || whiteouts_is_opaque(layer, node, UINT32_MAX);
 	pick->is_closed = pick->hides && !pick->layer->tree->nodes[pick->node].is_implied;
@@ -207,8 +215,10 @@ static errcode_t consider(struct merge *merge, const struct cursor *cursor, stru
 	if (!is_whiteout && S_ISDIR(layer->tree->nodes[node].mode))
 		return consider_directory(merge, cursor->layer, node, pick);
 	pick->is_closed = pick->hides = true;
-	if (pick->layer)
+	merge->part_count = pick->kept_parts;
+	if (pick->layer && !pick->is_provisional)
 		return 0;
+	pick->is_provisional = false;
 	pick->layer = layer;
 	pick->node = node;
 	pick->is_whiteout = is_whiteout;
@@ -262,6 +272,7 @@ static errcode_t make_node(struct merge *merge, const struct pick *pick, struct 
 		if (pick->is_closed && merge->keeping != WHITEOUTS_DROPPED)
 			node->is_implied = false;
 		node->is_opaque = pick->hides && merge->keeping == WHITEOUTS_AS_MARKS;
+		node->has_only_whiteouts = pick->is_provisional;
 		if (pick->hides && merge->keeping == WHITEOUTS_AS_OVERLAYFS)
 			error = whiteouts_intern_xattrs(layer, nodes[first].xattrs, true, merge->xattr_table,
 			                                &merge->last_set, &node->xattrs);
@@ -300,6 +311,10 @@ static errcode_t add_node(struct merge *merge, uint32_t directory, const struct 
 
 	if (pick->is_whiteout && merge->keeping == WHITEOUTS_DROPPED)
 		return 0;
+	if (pick->is_provisional && merge->keeping == WHITEOUTS_DROPPED) {
+		merge->part_count = pick->kept_parts;
+		return 0;
+	}
 	if (tree->node_count == UINT32_MAX)
 		return problem_set_reason(merge->problem, EOVERFLOW, NULL, "cannot merge the sources",
 		                          "there are more than 2^32 files");
@@ -324,7 +339,11 @@ static errcode_t add_node(struct merge *merge, uint32_t directory, const struct 
 
 static errcode_t merge_name(struct merge *merge, uint32_t directory)
 {
-	struct pick pick = { .name = merge->heap[0].name, .name_bytes = merge->heap[0].name_bytes };
+	struct pick pick = {
+		.name = merge->heap[0].name,
+		.name_bytes = merge->heap[0].name_bytes,
+		.kept_parts = merge->part_count,
+	};
 	errcode_t error = 0;
 
 	do {

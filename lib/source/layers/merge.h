@@ -15,7 +15,8 @@ enum whiteout_form {
 	WHITEOUTS_NONE, /* the layer has no whiteouts */
 	/*
 	 * As in the layers of OCI images: ".wh.NAME" removes NAME, ".wh..wh..opq" makes its directory opaque; other
-	 * names that begin with ".wh..wh." are left out. A layer's own files stay, whatever their order.
+	 * names that begin with ".wh..wh." are left out. A layer's own files stay, whatever their order. A directory
+	 * that has no entry and nothing but such names in it is not made, and replaces nothing.
 	 */
 	WHITEOUTS_OCI,
 	/*

@@ -58,10 +58,55 @@ static uint8_t meaning_of(const struct tree_xattr_set *set)
 	return meaning;
 }
 
+static uint8_t meaning_of_node(const struct merge_layer *layer, uint32_t node)
+{
+	return layer->meanings ? layer->meanings[layer->tree->nodes[node].xattrs] : 0;
+}
+
+bool whiteouts_is_whiteout(const struct merge_layer *layer, uint32_t number)
+{
+	const struct tree_node *node = &layer->tree->nodes[number];
+
+	if (layer->whiteouts != WHITEOUTS_OVERLAYFS)
+		return false;
+	if (S_ISCHR(node->mode))
+		return !node->device.major && !node->device.minor;
+	return S_ISREG(node->mode) && !node->size_bytes && (meaning_of_node(layer, number) & MEANS_WHITEOUT);
+}
+
+/* A whiteout, or a directory with nothing else in it. */
+static bool is_mark(const struct merge_layer *layer, uint32_t number)
+{
+	const struct tree_node *node = &layer->tree->nodes[number];
+
+	return node->has_only_whiteouts || whiteouts_is_whiteout(layer, number) ||
+	       (layer->whiteouts == WHITEOUTS_OCI && !strncmp(node->name, marker_prefix, WHITEOUT_PREFIX_BYTES));
+}
+
+/* Marks directories that only whiteouts imply. A directory precedes what is in it. */
+static void mark_directories(const struct merge_layer *layer)
+{
+	struct tree_node *nodes = layer->tree->nodes;
+
+	for (uint32_t number = layer->tree->node_count; --number > TREE_ROOT;) {
+		struct tree_node *node = &nodes[number];
+		uint32_t child = node->first_child, end = child + node->child_count;
+
+		if (!S_ISDIR(node->mode) || !node->is_implied)
+			continue;
+		while (child < end && is_mark(layer, child))
+			child++;
+		if (node->child_count && child == end)
+			node->has_only_whiteouts = true;
+	}
+}
+
 errcode_t whiteouts_read(struct merge_layer *layer)
 {
 	const struct tree *tree = layer->tree;
 
+	if (layer->whiteouts == WHITEOUTS_OCI)
+		mark_directories(layer);
 	if (layer->whiteouts != WHITEOUTS_OVERLAYFS)
 		return 0;
 	layer->meanings = malloc(tree->xattr_set_count);
@@ -69,12 +114,8 @@ errcode_t whiteouts_read(struct merge_layer *layer)
 		return ENOMEM;
 	for (uint32_t i = 0; i < tree->xattr_set_count; i++)
 		layer->meanings[i] = meaning_of(&tree->xattr_sets[i]);
+	mark_directories(layer);
 	return 0;
-}
-
-static uint8_t meaning_of_node(const struct merge_layer *layer, uint32_t node)
-{
-	return layer->meanings ? layer->meanings[layer->tree->nodes[node].xattrs] : 0;
 }
 
 struct whiteout_range whiteouts_find(const struct merge_layer *layer, uint32_t directory)
@@ -91,17 +132,6 @@ struct whiteout_range whiteouts_find(const struct merge_layer *layer, uint32_t d
 	range.own_end =
 		tree_first_from(layer->tree, range.own_start, range.end, after_own_marker, strlen(after_own_marker));
 	return range;
-}
-
-bool whiteouts_is_whiteout(const struct merge_layer *layer, uint32_t number)
-{
-	const struct tree_node *node = &layer->tree->nodes[number];
-
-	if (layer->whiteouts != WHITEOUTS_OVERLAYFS)
-		return false;
-	if (S_ISCHR(node->mode))
-		return !node->device.major && !node->device.minor;
-	return S_ISREG(node->mode) && !node->size_bytes && (meaning_of_node(layer, number) & MEANS_WHITEOUT);
 }
 
 static bool is_before(const struct merge_layer *layer, uint32_t node, uint32_t before)
@@ -225,7 +255,7 @@ static uint32_t look_up(const struct merge_layer *layer, char *path, uint32_t be
 		if (node == TREE_ROOT)
 			break;
 	}
-	return node;
+	return layer->tree->nodes[node].has_only_whiteouts ? TREE_ROOT : node;
 }
 
 static errcode_t refuse(const struct merge_layer *top, uint32_t number, errcode_t error, const char *what,

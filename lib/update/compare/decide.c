@@ -307,10 +307,11 @@ static errcode_t count_removals(struct deciding *deciding)
 static errcode_t decide_node(struct deciding *deciding, uint32_t number)
 {
 	const struct tree *tree = deciding->comparison->plan->tree;
+	const struct tree_node *node = &tree->nodes[number];
 
-	if (tree_node_is_whiteout(&tree->nodes[number]))
+	if (tree_node_is_whiteout(node) || (node->has_only_whiteouts && !deciding->comparison->plan->inos[number]))
 		return 0;
-	if (S_ISDIR(tree->nodes[number].mode))
+	if (S_ISDIR(node->mode))
 		return decide_directory(deciding, number);
 	errcode_t error = count_node(deciding, number);
 

@@ -147,12 +147,12 @@ static errcode_t find_node(struct comparison *comparison, uint32_t number)
 	struct volume_inode inode;
 	errcode_t error;
 
-	if (tree_node_is_whiteout(node))
+	if (tree_node_is_whiteout(node) || (node->has_only_whiteouts && comparison->options->mirrors))
 		return comparison_remove(comparison, number, node->parent, node->name, node->name_bytes, ino);
 	if (!S_ISDIR(node->mode))
 		return 0;
 	error = comparison_read_inode(comparison, number, ino, &inode);
-	if (!error && S_ISLNK(inode.view.mode) && !may_replace_symlink(comparison, node))
+	if (!error && S_ISLNK(inode.view.mode) && !node->has_only_whiteouts && !may_replace_symlink(comparison, node))
 		return refuse_symlink(comparison, number);
 	if (error || !S_ISDIR(inode.view.mode))
 		return error;
