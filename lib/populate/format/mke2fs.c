@@ -133,11 +133,12 @@ static errcode_t features_with_verity(const struct mke2fs_run *run, char **ret)
 	return *ret ? 0 : ENOMEM;
 }
 
-errcode_t mke2fs_run(const struct mke2fs_run *run, struct problem *problem)
+/* features is an -O that comes after the user's own, or "". */
+static errcode_t run_with(const struct mke2fs_run *run, const char *features, struct problem *problem)
 {
 	const struct populate_options *options = run->options;
 	char inodes[32], block_bytes[32];
-	SCOPE_FREE char *extended = NULL, *features = NULL;
+	SCOPE_FREE char *extended = NULL;
 	size_t count = 0, next = 0;
 
 	while (options->mke2fs && options->mke2fs[count])
@@ -148,16 +149,13 @@ errcode_t mke2fs_run(const struct mke2fs_run *run, struct problem *problem)
 	arguments[next++] = "mke2fs";
 	for (size_t option = 0; option < count; option++)
 		arguments[next++] = options->mke2fs[option];
-	errcode_t error = features_with_verity(run, &features);
-	if (error)
-		return problem_set(problem, error, options->image, "mke2fs failed");
 	if (*features)
 		arguments[next++] = features;
 	/* In an empty file badblocks(8) would find all blocks bad, and it knows no offset. */
 	if (run->is_device && !run->offset_bytes && options->bad_block_checks > 0)
 		arguments[next++] = options->bad_block_checks > 1 ? "-cc" : "-c";
 	arguments[next++] = options->mke2fs_output ? "-v" : "-q";
-	error = extended_list(run, &extended);
+	errcode_t error = extended_list(run, &extended);
 	if (error)
 		return problem_set(problem, error, options->image, "mke2fs failed");
 	arguments[next++] = "-E";
@@ -190,4 +188,23 @@ errcode_t mke2fs_run(const struct mke2fs_run *run, struct problem *problem)
 		.output = options->mke2fs_output,
 	};
 	return child_run(&child, "mke2fs failed", problem);
+}
+
+errcode_t mke2fs_run(const struct mke2fs_run *run, struct problem *problem)
+{
+	SCOPE_FREE char *features = NULL;
+	struct problem refusal = { 0 };
+	errcode_t error = features_with_verity(run, &features);
+
+	if (error)
+		return problem_set(problem, error, run->options->image, "mke2fs failed");
+	error = run_with(run, features, &refusal);
+	/* mke2fs(8) from 1.47.2 on refuses verity in a filesystem without extents. */
+	if (error == EINVAL && *features) {
+		problem_clear(&refusal);
+		error = run_with(run, "", &refusal);
+	}
+	if (error)
+		problem_move(problem, &refusal);
+	return error;
 }
