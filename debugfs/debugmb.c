@@ -187,7 +187,7 @@ static int run(struct shell *shell, const struct command *command)
 	ss_delete_invocation(shell->invocation);
 	errcode_t error = shell->is_output_lost ? 0 : flush_output(stdout);
 
-	return error ? print_failure(error, "standard output", "cannot write") : shell->status;
+	return error ? print_output_failure(error) : shell->status;
 }
 
 int main(int argument_count, char **arguments)

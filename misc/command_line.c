@@ -2,6 +2,7 @@
 #include "command_line.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -242,6 +243,42 @@ static const char *whose_options(const struct command_line *line)
 	return text;
 }
 
+/* Is it a whole word in a part of the usage: SIZE in "[SIZE]", DIR in "DIR|FILE.tar"? */
+static bool names_argument(const char *part, const char *argument)
+{
+	size_t bytes = strlen(argument);
+
+	for (const char *at = part; *argument && (at = strstr(at, argument)); at += bytes)
+		if ((at == part || !isalnum((unsigned char)at[-1])) && !isalnum((unsigned char)at[bytes]))
+			return true;
+	return false;
+}
+
+/* If the usage has an argument of this name, in capitals, says where that goes: people try --size=1G. */
+static void refuse_argument(const struct command_line *line, const char *name)
+{
+	SCOPE_FREE char *usage = strndup(line->usage, strcspn(line->usage, "\n"));
+	SCOPE_FREE char *argument = strdup(name);
+	char *rest = usage, *part;
+	const char *before = "";
+
+	if (!usage || !argument)
+		exit_without_memory();
+	for (char *letter = argument; *letter; letter++)
+		*letter = (char)toupper((unsigned char)*letter);
+	for (; (part = strsep(&rest, " ")); before = part + (*part == '[')) {
+		if (!names_argument(part, argument))
+			continue;
+		if (*before == '-')
+			usage_error("--%s is no option%s: did you mean %s %s?", name, whose_options(line), before,
+			            argument);
+		bool is_after = *before && !before[strspn(before, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")];
+
+		usage_error("--%s is no option%s: %s is an argument%s%s" SEE_HELP, name, whose_options(line), argument,
+		            is_after ? ", after " : "", is_after ? before : "");
+	}
+}
+
 /* Says of an option by name that is in no table, without its dashes, which one was meant, or which ones it may be. */
 __attribute__((noreturn)) static void refuse_name(const struct command_line *line, const struct all_options *all,
                                                   const char *name)
@@ -249,6 +286,7 @@ __attribute__((noreturn)) static void refuse_name(const struct command_line *lin
 	struct nearest nearest = nearest_to(name);
 	char list[WORD_LIST_BYTES] = "", option[WORD_BYTES] = "";
 
+	refuse_argument(line, name);
 	for (size_t i = 0; i < all->count; i++) {
 		const char *candidate = all->rows[i]->name;
 

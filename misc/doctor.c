@@ -31,5 +31,5 @@ int doctor_run(const struct command *command)
 	int status = findings_fail(&findings) ? EXIT_FAILURE : EXIT_SUCCESS;
 
 	findings_clear(&findings);
-	return error ? print_failure(error, "standard output", "cannot write") : status;
+	return error ? print_output_failure(error) : status;
 }

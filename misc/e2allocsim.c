@@ -121,7 +121,7 @@ int main(int argument_count, char **arguments)
 	command_free(&command);
 	if (!error)
 		return EXIT_SUCCESS;
-	int status = print_problem(&problem);
+	int status = print_output_problem(&problem);
 
 	interrupt_die();
 	return status;

@@ -109,7 +109,7 @@ static int run(struct command *command)
 		return status;
 	problem_set(&problem, error, command->image, "cannot extract");
 	interrupt_explain(command->image, &problem);
-	return print_problem(&problem);
+	return print_output_problem(&problem);
 }
 
 int main(int argument_count, char **arguments)

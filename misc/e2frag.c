@@ -385,7 +385,7 @@ static int run(struct command *command)
 	int status = command->name_count > 1 ? run_several(command) : run_one(command);
 	errcode_t error = command->output_error ? command->output_error : flush_output(stdout);
 
-	return error ? print_failure(error, "standard output", "cannot write") : status;
+	return error ? print_output_failure(error) : status;
 }
 
 int main(int argument_count, char **arguments)

@@ -344,7 +344,7 @@ static errcode_t report_end(const struct populate_options *options, errcode_t er
 	if (!error)
 		error = flush_output(stdout);
 	if (error && options->size_only)
-		print_failure(error, "standard output", "cannot write");
+		print_output_failure(error);
 	else if (error)
 		print_failure(error, options->image, "the image is whole, but its report cannot be written");
 	return error;

@@ -119,7 +119,7 @@ static int run(struct command *command)
 	if (!error)
 		return EXIT_SUCCESS;
 	interrupt_explain(command->options.image, &problem);
-	return print_problem(&problem);
+	return command->options.is_dry_run ? print_output_problem(&problem) : print_problem(&problem);
 }
 
 /* Every thread has up to four descriptors: with 256 processors the usual limit, 1024, is too low. */

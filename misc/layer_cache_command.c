@@ -159,5 +159,5 @@ int layer_cache_run(const struct command *command)
 	if (error)
 		return EXIT_FAILURE;
 	error = flush_output(stdout);
-	return error ? print_failure(error, "standard output", "cannot write") : EXIT_SUCCESS;
+	return error ? print_output_failure(error) : EXIT_SUCCESS;
 }

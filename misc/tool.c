@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tool.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,6 +14,7 @@
 
 #include "ext2fs/ext2mb_err.h"
 #include "support/io/whole_io.h"
+#include "support/run/interrupt.h"
 #include "support/run/program.h"
 #include "support/utf8.h"
 
@@ -77,6 +80,23 @@ int print_failure_reason(errcode_t error, const char *path, const char *action, 
 	return print_problem(&problem);
 }
 
+int print_output_problem(struct problem *problem)
+{
+	if (problem->error == EPIPE) {
+		interrupt_uninstall();
+		raise(SIGPIPE);
+	}
+	return print_problem(problem);
+}
+
+int print_output_failure(errcode_t error)
+{
+	struct problem problem = { 0 };
+
+	problem_set(&problem, error, "standard output", "cannot write");
+	return print_output_problem(&problem);
+}
+
 /* Arguments may be file names from a shell pattern, with any characters. */
 void usage_error(const char *format, ...)
 {
@@ -97,7 +117,7 @@ void exit_after_printing(void)
 {
 	errcode_t error = flush_output(stdout);
 
-	exit(error ? print_failure(error, "standard output", "cannot write") : EXIT_SUCCESS);
+	exit(error ? print_output_failure(error) : EXIT_SUCCESS);
 }
 
 void exit_without_memory(void)

@@ -30,6 +30,16 @@ int print_failure_reason(errcode_t error, const char *path, const char *action, 
 	__attribute__((format(printf, 4, 5)));
 
 /*
+ * For programs that are there for what they print, after everything else is done. Where the reader of the output has
+ * gone, as head(1) goes when it has seen enough (EPIPE), the program ends by SIGPIPE without a word, as others do; with
+ * the message if its caller ignores that signal. Any other problem is printed.
+ */
+int print_output_problem(struct problem *problem);
+
+/* The same for an error of standard output. */
+int print_output_failure(errcode_t error);
+
+/*
  * Says on standard error, in one line, what is wrong with the command line (without the tool's name before it and a
  * newline after it), and exits with EXIT_USAGE.
  */

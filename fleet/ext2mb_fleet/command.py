@@ -221,6 +221,8 @@ def run_command() -> int:
             sys.stdout.write(completion(arguments.shell_completion, parser))
             return SUCCESS
         return RUN.get(arguments.command, run_list)(arguments)
+    except BrokenPipeError:
+        raise
     except (BadTask, BadResults, CannotRun, Failure) as error:
         message = str(error)
     except OSError as error:
@@ -228,10 +230,19 @@ def run_command() -> int:
     except KeyboardInterrupt:
         message = "interrupted: the same command goes on with what is left"
     except ImportError as error:
-        message = f"{error.name} is not installed: pip install ext2mb-fleet"
+        message = f"{error.name} is not installed: pip install ./fleet, in the sources of ext2mb, brings it"
     print(f"e2fleet: {message}", file=sys.stderr)
     return FAILURE
 
 
 def main() -> NoReturn:
-    sys.exit(run_command())
+    try:
+        try:
+            status = run_command()
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        # Who reads has seen enough, as head(1): we end as other programs do, and as Python itself would not.
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        signal.raise_signal(signal.SIGPIPE)
+    sys.exit(status)

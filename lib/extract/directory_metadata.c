@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 #include "tree/details.h"
 #include "tree/file_flags.h"
@@ -28,10 +29,18 @@ static errcode_t lose(const struct target *target, enum loss loss, errcode_t err
 	return losses_note(&target->place->extraction->workers[target->worker].losses, loss, target->number, error);
 }
 
+/* Users know that only root gives files away: they are told when they ask for it. */
+static bool is_owner_expected(const struct extract_options *options)
+{
+	return geteuid() == 0 || options->is_strict || options->names_losses;
+}
+
 static errcode_t set_owner(const struct target *target, bool *is_set)
 {
 	*is_set = fchownat(target->descriptor, "", target->node->uid, target->node->gid, AT_EMPTY_PATH) == 0;
-	return *is_set ? 0 : lose(target, LOSS_OWNER, errno);
+	if (*is_set || (errno == EPERM && !is_owner_expected(target->place->extraction->options)))
+		return 0;
+	return lose(target, LOSS_OWNER, errno);
 }
 
 static errcode_t set_mode(const struct target *target, bool has_owner)
