@@ -12,16 +12,14 @@
 errcode_t sources_read_unchanged(const struct source_reading *reading, struct pool *pool, struct tree **ret,
                                  struct problem *problem)
 {
-	struct unpacked_budget unpacked = { .most_bytes = reading->memory_bytes };
 	struct window_budget windows = WINDOW_BUDGET_INITIALIZER;
 	struct source_counts counts = { .limits = reading->limits };
 	struct scan_options options = *reading->scan;
 	struct stat statuses[SCAN_OUTPUTS];
 	SCOPE_FREE char *spool = spool_directory(reading->outputs[SCAN_IMAGE]);
 
-	if (!spool)
+	if (!spool || unpacked_budget_create(reading->memory_bytes, &options.unpacked))
 		return ENOMEM;
-	options.unpacked = &unpacked;
 	options.windows = &windows;
 	options.counts = &counts;
 	options.unpack_threads = reading->threads > 1 ? reading->threads : 0;
@@ -32,7 +30,7 @@ errcode_t sources_read_unchanged(const struct source_reading *reading, struct po
 	errcode_t error =
 		sources_scan(reading->sources, reading->source_count, &reading->layering, &options, pool, ret, problem);
 
-	unpacked_budget_release(&unpacked);
+	unpacked_budget_release(options.unpacked);
 	return error;
 }
 

@@ -164,20 +164,18 @@ struct tree *fuzz_scan(const char *name)
 
 struct tree *fuzz_scan_layers(const char *const *names, uint32_t count, enum whiteout_form whiteouts)
 {
-	struct unpacked_budget budget = { .most_bytes = 1 << 20 };
-	const struct scan_options options = { .spool_directory = fuzz_folder(),
-		                              .unpacked = &budget,
-		                              .asks_for_times = true };
+	struct scan_options options = { .spool_directory = fuzz_folder(), .asks_for_times = true };
 	const struct source_layering layering = { .whiteouts = whiteouts };
 	struct problem problem = { 0 };
 	struct tree *tree = NULL;
 	struct pool *pool;
 
+	FUZZ_CHECK(unpacked_budget_create(1 << 20, &options.unpacked) == 0);
 	FUZZ_CHECK(pool_create(0, &pool) == 0);
 	errcode_t error = sources_scan(names, count, &layering, &options, pool, &tree, &problem);
 
 	pool_destroy(pool);
-	unpacked_budget_release(&budget);
+	unpacked_budget_release(options.unpacked);
 	fuzz_check_problem(error, &problem);
 	if (error)
 		return NULL;

@@ -160,17 +160,25 @@ static void *write_pipe(void *argument)
 	return NULL;
 }
 
+static struct unpacked_budget *make_budget(uint64_t most_bytes)
+{
+	struct unpacked_budget *budget;
+
+	ck_assert_int_eq(unpacked_budget_create(most_bytes, &budget), 0);
+	return budget;
+}
+
 /* Unpacks it all; *plain gets what came, also before a failure. */
 static errcode_t unpack_from(const struct decoder_format *format, struct packed_file *file,
                              const struct setting *setting, struct bytes *plain, char reason[160])
 {
-	struct unpacked_budget budget = { .most_bytes = setting->memory };
+	struct unpacked_budget *budget = make_budget(setting->memory);
 	struct unpacked_store *store;
 	struct unpack_stream *stream;
 	struct problem problem = { 0 };
 	const uint8_t *bytes;
 	size_t count;
-	errcode_t error = unpacked_store_create(&budget, ".", &store);
+	errcode_t error = unpacked_store_create(budget, ".", &store);
 	const struct unpack_source source = { format, NULL, file, store, setting->threads, NULL, 0 };
 
 	ck_assert_int_eq(error, 0);
@@ -195,7 +203,7 @@ static errcode_t unpack_from(const struct decoder_format *format, struct packed_
 	append(plain, all, end);
 	free(all);
 	unpacked_store_destroy(store);
-	unpacked_budget_release(&budget);
+	unpacked_budget_release(budget);
 	problem_clear(&problem);
 	return error;
 }
@@ -544,13 +552,13 @@ START_TEST(test_copies)
 	struct random random = random_start(__func__);
 
 	for (unsigned int round = 0; round < 2; round++) {
-		struct unpacked_budget budget = { .most_bytes = round ? 600000 : UINT64_MAX };
+		struct unpacked_budget *budget = make_budget(round ? 600000 : UINT64_MAX);
 		struct unpacked_store *store;
 		struct bytes all = { 0 };
 		struct problem problem = { 0 };
 		uint8_t piece[5000];
 
-		ck_assert_int_eq(unpacked_store_create(&budget, ".", &store), 0);
+		ck_assert_int_eq(unpacked_store_create(budget, ".", &store), 0);
 		append_random(&random, &all, 3000000);
 		for (size_t at = 0, part; at < all.count; at += part) {
 			part = random_below(&random, 700000);
@@ -565,12 +573,12 @@ START_TEST(test_copies)
 			ck_assert_mem_eq(piece, all.data + at, sizeof(piece));
 		}
 		unpacked_store_destroy(store);
-		unpacked_budget_release(&budget);
+		unpacked_budget_release(budget);
 		free(all.data);
 	}
 	struct unpacked_store *store;
 	struct problem problem = { 0 };
-	uint8_t byte = 0;
+	uint8_t byte = 1;
 
 	ck_assert_int_eq(unpacked_store_create(NULL, "/nowhere/at/all", &store), 0);
 	ck_assert_int_eq(unpacked_store_copy(store, &byte, 1, &problem), 0);
@@ -584,14 +592,14 @@ END_TEST
 /* The last two unwanted pieces stay; the memory of earlier ones is reused, and does not count. */
 START_TEST(test_unwanted)
 {
-	struct unpacked_budget budget = { .most_bytes = 4 * UNPACKED_PIECE_BYTES };
+	struct unpacked_budget *budget = make_budget(4 * UNPACKED_PIECE_BYTES);
 	struct unpacked_store *store;
 	struct problem problem = { 0 };
 	const size_t each = UNPACKED_PIECE_BYTES;
 	uint8_t *distinct[30], byte;
 	size_t distinct_count = 0;
 
-	ck_assert_int_eq(unpacked_store_create(&budget, "/nowhere/at/all", &store), 0);
+	ck_assert_int_eq(unpacked_store_create(budget, "/nowhere/at/all", &store), 0);
 	for (uint8_t i = 0; i < 30; i++) {
 		uint8_t *buffer = unpacked_store_buffer(store);
 		size_t known = 0;
@@ -614,9 +622,9 @@ START_TEST(test_unwanted)
 		if (!error)
 			ck_assert_uint_eq(byte, i);
 	}
-	ck_assert_uint_le(atomic_load(&budget.used_bytes), 4 * each);
+	ck_assert_uint_le(unpacked_budget_used(budget), 4 * each);
 	unpacked_store_destroy(store);
-	unpacked_budget_release(&budget);
+	unpacked_budget_release(budget);
 }
 END_TEST
 
@@ -634,11 +642,11 @@ START_TEST(test_release)
 	const size_t piece = UNPACKED_PIECE_BYTES;
 
 	for (unsigned int round = 0; round < 3; round++) {
-		struct unpacked_budget budget = { .most_bytes = round * 2 * piece };
+		struct unpacked_budget *budget = make_budget(round * 2 * piece);
 		struct unpacked_store *store;
 		struct problem problem = { 0 };
 
-		ck_assert_int_eq(unpacked_store_create(&budget, ".", &store), 0);
+		ck_assert_int_eq(unpacked_store_create(budget, ".", &store), 0);
 		for (unsigned int number = 0; number < 4; number++) {
 			uint8_t *buffer = unpacked_store_buffer(store);
 
@@ -661,8 +669,50 @@ START_TEST(test_release)
 		expect_piece(store, 2 * piece, 0);
 		expect_piece(store, 3 * piece, 0);
 		unpacked_store_destroy(store);
-		unpacked_budget_release(&budget);
+		unpacked_budget_release(budget);
 	}
+}
+END_TEST
+
+static struct unpacked_store *filled_store(struct unpacked_budget *budget, const char *directory, int value)
+{
+	struct unpacked_store *store;
+	struct problem problem = { 0 };
+
+	ck_assert_int_eq(unpacked_store_create(budget, directory, &store), 0);
+	for (unsigned int number = 0; number < 3; number++) {
+		uint8_t *buffer = unpacked_store_buffer(store);
+
+		memset(buffer, value, UNPACKED_PIECE_BYTES);
+		ck_assert_int_eq(unpacked_store_add(store, buffer, UNPACKED_PIECE_BYTES, &problem), 0);
+		unpacked_store_want(store, number * UNPACKED_PIECE_BYTES, UNPACKED_PIECE_BYTES);
+	}
+	ck_assert_int_eq(unpacked_store_finish(store, &problem), 0);
+	return store;
+}
+
+/* What a store had of the budget serves the next one, and zeros take nothing of it. */
+START_TEST(test_budget)
+{
+	struct unpacked_budget *budget = make_budget(3 * UNPACKED_PIECE_BYTES);
+	uint8_t byte;
+
+	for (int round = 1; round <= 3; round++) {
+		struct unpacked_store *store = filled_store(budget, "/nowhere/at/all", round);
+		struct unpacked_store *zeros = filled_store(budget, "/nowhere/at/all", 0);
+
+		ck_assert_uint_eq(unpacked_budget_used(budget), 3 * UNPACKED_PIECE_BYTES);
+		ck_assert_int_eq(unpacked_store_read(store, &byte, 1, 3 * UNPACKED_PIECE_BYTES - 1), 0);
+		ck_assert_int_eq(byte, round);
+		ck_assert_int_eq(unpacked_store_read(zeros, &byte, 1, 7), 0);
+		ck_assert_int_eq(byte, 0);
+		unpacked_store_release(store, 0, UNPACKED_PIECE_BYTES);
+		ck_assert_uint_eq(unpacked_budget_used(budget), 2 * UNPACKED_PIECE_BYTES);
+		unpacked_store_destroy(store);
+		unpacked_store_destroy(zeros);
+		ck_assert_uint_eq(unpacked_budget_used(budget), 0);
+	}
+	unpacked_budget_release(budget);
 }
 END_TEST
 
@@ -687,6 +737,7 @@ int main(void)
 	tcase_add_test(cases, test_copies);
 	tcase_add_test(cases, test_unwanted);
 	tcase_add_test(cases, test_release);
+	tcase_add_test(cases, test_budget);
 	suite_add_tcase(suite, cases);
 	return run_suite(suite);
 }

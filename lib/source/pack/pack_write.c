@@ -11,7 +11,13 @@
 #include "support/crc32c.h"
 #include "support/io/whole_io.h"
 #include "support/vector.h"
+#include "support/zeros.h"
 #include "tree/contents.h"
+
+/* Shorter holes would only make the pack's map longer. */
+#define HOLE_BYTES (UINT64_C(64) << 10)
+/* A pack leaves holes if zeros are at least one in so many of its bytes. */
+#define LEAST_ZERO_PART 4
 
 /* Bytes of a file that lie in one piece in the pack. */
 struct piece {
@@ -34,6 +40,7 @@ struct writing {
 	struct piece *pieces; /* ascending by place */
 	size_t piece_count, piece_capacity;
 	uint64_t contents_bytes;
+	bool leaves_holes; /* where there are long zeros */
 	uint32_t *checksums;
 	struct copier *copiers;
 };
@@ -112,6 +119,29 @@ static errcode_t prepare_copier(const struct writing *writing, struct copier *co
 	return error || !copier->slice ? ENOMEM : 0;
 }
 
+/* Where the piece ends that can become a hole. */
+static size_t hole_end(size_t at, size_t count)
+{
+	return count - at < HOLE_BYTES ? count : at + HOLE_BYTES;
+}
+
+/* Writes what is not zeros. */
+static errcode_t write_data(const struct writing *writing, const uint8_t *slice, size_t count, uint64_t place)
+{
+	errcode_t error = 0;
+
+	for (size_t at = 0, end; !error && at < count; at = end) {
+		bool is_hole = bytes_are_zero(slice + at, hole_end(at, count) - at);
+
+		for (end = hole_end(at, count); end < count; end = hole_end(end, count))
+			if (bytes_are_zero(slice + end, hole_end(end, count) - end) != is_hole)
+				break;
+		if (!is_hole)
+			error = whole_write(writing->descriptor, slice + at, end - at, place + at);
+	}
+	return error;
+}
+
 /* One write for many small files: what lies between them is zeros. */
 static errcode_t copy_slice(void *context, unsigned int worker, size_t index, struct problem *problem)
 {
@@ -132,8 +162,21 @@ static errcode_t copy_slice(void *context, unsigned int worker, size_t index, st
 	if (error)
 		return error;
 	writing->checksums[index] = crc32c(~0u, copier->slice, count);
-	error = whole_write(writing->descriptor, copier->slice, count, PACK_BLOCK_BYTES + begin);
+	error = writing->leaves_holes ?
+	                write_data(writing, copier->slice, count, PACK_BLOCK_BYTES + begin) :
+	                whole_write(writing->descriptor, copier->slice, count, PACK_BLOCK_BYTES + begin);
 	return error ? problem_set(problem, error, writing->path, "cannot write") : 0;
+}
+
+/* Are there so many zeros that the disk has better uses for their blocks? A packed megabyte can be a gigabyte of them.
+ */
+static bool has_many_zeros(const struct tree *tree, uint64_t contents_bytes)
+{
+	uint64_t zero_kib = 0;
+
+	for (uint32_t i = 0; i < tree->origin_count; i++)
+		zero_kib += tree->origins[i].zero_pieces;
+	return zero_kib > contents_bytes / 1024 / LEAST_ZERO_PART;
 }
 
 /* One range on the disk, if the filesystem can: blocks are shared range by range. It also finds a full disk early. */
@@ -180,8 +223,11 @@ static errcode_t write_contents(struct writing *writing, struct pool *pool, stru
 	writing->copiers = calloc(pool_workers(pool), sizeof(*writing->copiers));
 	if (!writing->checksums || !writing->copiers)
 		return ENOMEM;
-	errcode_t error = allocate(writing->descriptor, PACK_BLOCK_BYTES + writing->contents_bytes);
+	errcode_t error = 0;
 
+	writing->leaves_holes = has_many_zeros(writing->tree, writing->contents_bytes);
+	if (!writing->leaves_holes)
+		error = allocate(writing->descriptor, PACK_BLOCK_BYTES + writing->contents_bytes);
 	return error ? error : pool_run(pool, slices, copy_slice, writing, problem);
 }
 

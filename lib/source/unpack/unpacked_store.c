@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,6 +14,7 @@
 #include "support/io/whole_io.h"
 #include "support/poison.h"
 #include "support/vector.h"
+#include "support/zeros.h"
 
 /*
  * The store gets memory from the system in slabs of this size: malloc() would ask for each buffer, and trim when it is
@@ -30,12 +32,15 @@ struct piece {
 	size_t bytes;
 	atomic_size_t wanted_bytes; /* bytes that are still to be read */
 	atomic_bool is_dropped;     /* no byte was wanted, or all wanted bytes have been read */
+	bool is_zero;               /* all bytes are, so they are nowhere */
 };
 
-struct spool_file {
-	int descriptor;
+struct unpacked_budget {
+	uint64_t most_bytes;
+	atomic_uint_fast64_t used_bytes;
+	atomic_uint users;     /* counts stores, and the caller that has created it */
+	atomic_int descriptor; /* of the temporary file; -1: nothing had to go there yet */
 	atomic_uint_fast64_t end_bytes;
-	atomic_uint users; /* counts stores, and the budget */
 };
 
 struct unpacked_store {
@@ -43,9 +48,8 @@ struct unpacked_store {
 	const char *directory;
 	struct piece *pieces; /* ascending, without gaps; no piece is empty */
 	size_t count, capacity;
-	bool last_is_settled;     /* it is decided whether the last piece stays in memory or in the file */
-	struct spool_file *spool; /* NULL: there is no temporary file yet */
-	uint8_t *copied;          /* the last piece's buffer, if unpacked_store_copy() fills it, or NULL */
+	bool last_is_settled; /* it is decided whether the last piece stays in memory or in the file */
+	uint8_t *copied;      /* the last piece's buffer, if unpacked_store_copy() fills it, or NULL */
 
 	pthread_mutex_t lock; /* protects the members below */
 	uint8_t **slabs;
@@ -55,42 +59,86 @@ struct unpacked_store {
 	size_t free_count, free_capacity;
 };
 
-errcode_t unpacked_store_create(struct unpacked_budget *budget, const char *directory, struct unpacked_store **ret)
+errcode_t unpacked_budget_create(uint64_t most_bytes, struct unpacked_budget **ret)
 {
-	struct unpacked_store *store = calloc(1, sizeof(*store));
+	struct unpacked_budget *budget = calloc(1, sizeof(*budget));
 
-	*ret = store;
-	if (!store)
+	*ret = budget;
+	if (!budget)
 		return ENOMEM;
-	store->budget = budget;
-	store->directory = directory ? directory : "/tmp";
-	store->last_is_settled = true;
-	pthread_mutex_init(&store->lock, NULL);
+	budget->most_bytes = most_bytes;
+	budget->users = 1;
+	budget->descriptor = -1;
 	return 0;
-}
-
-static void leave_spool(struct spool_file *spool)
-{
-	if (!spool || atomic_fetch_sub(&spool->users, 1) > 1)
-		return;
-	close(spool->descriptor);
-	free(spool);
 }
 
 void unpacked_budget_release(struct unpacked_budget *budget)
 {
-	leave_spool(atomic_exchange(&budget->spool, NULL));
+	if (!budget || atomic_fetch_sub(&budget->users, 1) > 1)
+		return;
+	if (budget->descriptor >= 0)
+		close(budget->descriptor);
+	free(budget);
+}
+
+uint64_t unpacked_budget_used(const struct unpacked_budget *budget)
+{
+	return atomic_load_explicit(&budget->used_bytes, memory_order_relaxed);
+}
+
+errcode_t unpacked_store_create(struct unpacked_budget *budget, const char *directory, struct unpacked_store **ret)
+{
+	struct unpacked_store *store = calloc(1, sizeof(*store));
+
+	*ret = NULL;
+	if (!store || (!budget && unpacked_budget_create(0, &store->budget))) {
+		free(store);
+		return ENOMEM;
+	}
+	if (budget) {
+		atomic_fetch_add(&budget->users, 1);
+		store->budget = budget;
+	}
+	store->directory = directory ? directory : "/tmp";
+	store->last_is_settled = true;
+	pthread_mutex_init(&store->lock, NULL);
+	*ret = store;
+	return 0;
+}
+
+/*
+ * Releases a piece's memory or its place in the file. If the system refuses, it only keeps bytes that are no longer
+ * wanted, so the result is ignored.
+ */
+static void give_up(const struct unpacked_store *store, struct piece *piece)
+{
+	struct unpacked_budget *budget = store->budget;
+
+	atomic_store_explicit(&piece->is_dropped, true, memory_order_relaxed);
+	if (piece->is_zero)
+		return;
+	if (!piece->memory) {
+		(void)!fallocate(budget->descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+		                 (off_t)piece->spilled_at, (off_t)piece->bytes);
+		return;
+	}
+	(void)!madvise(piece->memory, UNPACKED_PIECE_BYTES, MADV_DONTNEED);
+	atomic_fetch_sub_explicit(&budget->used_bytes, UNPACKED_PIECE_BYTES, memory_order_relaxed);
 }
 
 void unpacked_store_destroy(struct unpacked_store *store)
 {
 	if (!store)
 		return;
+	/* Other stores go on with the file: what is read through a cache is read twice if that has no room. */
+	for (size_t i = 0; i < store->count - !store->last_is_settled; i++)
+		if (!store->pieces[i].is_dropped)
+			give_up(store, &store->pieces[i]);
 	for (size_t i = 0; i < store->slab_count; i++) {
 		poison_show(store->slabs[i], SLAB_BYTES);
 		munmap(store->slabs[i], SLAB_BYTES);
 	}
-	leave_spool(store->spool);
+	unpacked_budget_release(store->budget);
 	pthread_mutex_destroy(&store->lock);
 	free(store->slabs);
 	free(store->free);
@@ -199,66 +247,34 @@ static int open_unnamed(const char *directory)
 /* Takes memory from the budget; false if not so much is left. */
 static bool alloc_memory(struct unpacked_budget *budget, size_t bytes)
 {
-	if (!budget)
-		return false;
 	if (atomic_fetch_add_explicit(&budget->used_bytes, bytes, memory_order_relaxed) + bytes <= budget->most_bytes)
 		return true;
 	atomic_fetch_sub_explicit(&budget->used_bytes, bytes, memory_order_relaxed);
 	return false;
 }
 
-static errcode_t make_spool(const char *directory, struct spool_file **ret)
+/* Opens the budget's temporary file, if no other store has. */
+static errcode_t open_spool(const struct unpacked_store *store)
 {
-	struct spool_file *spool = calloc(1, sizeof(*spool));
+	int none = -1, made = open_unnamed(store->directory);
 
-	if (!spool)
-		return ENOMEM;
-	spool->descriptor = open_unnamed(directory);
-	if (spool->descriptor < 0) {
-		const int error = errno;
-
-		free(spool);
-		return error;
-	}
-	spool->users = 1;
-	*ret = spool;
-	return 0;
-}
-
-/*
- * Joins the budget's temporary file; without a budget the store makes its own. If another store has made the budget's
- * file meanwhile, the one made here is closed.
- */
-static errcode_t join_spool(struct unpacked_store *store)
-{
-	struct spool_file *made = NULL, *none = NULL;
-
-	if (!store->budget)
-		return make_spool(store->directory, &store->spool);
-	store->spool = atomic_load(&store->budget->spool);
-	if (!store->spool) {
-		errcode_t error = make_spool(store->directory, &made);
-
-		if (error)
-			return error;
-		store->spool = atomic_compare_exchange_strong(&store->budget->spool, &none, made) ? made : none;
-	}
-	atomic_fetch_add(&store->spool->users, 1);
-	if (made && store->spool != made)
-		leave_spool(made);
+	if (made < 0)
+		return errno;
+	if (!atomic_compare_exchange_strong(&store->budget->descriptor, &none, made))
+		close(made);
 	return 0;
 }
 
 static errcode_t spill(struct unpacked_store *store, struct piece *piece, struct problem *problem)
 {
-	errcode_t error = store->spool ? 0 : join_spool(store);
+	struct unpacked_budget *budget = store->budget;
+	errcode_t error = budget->descriptor < 0 ? open_spool(store) : 0;
 
 	if (error)
 		return problem_set(problem, error, store->directory, "cannot make a temporary file");
-	uint64_t at = atomic_fetch_add(&store->spool->end_bytes, piece->bytes);
+	uint64_t at = atomic_fetch_add(&budget->end_bytes, piece->bytes);
 
-	error = whole_write(store->spool->descriptor, piece->memory, piece->bytes, at);
-
+	error = whole_write(budget->descriptor, piece->memory, piece->bytes, at);
 	if (error)
 		return problem_set(problem, error, store->directory, "cannot write a temporary file");
 	piece->spilled_at = at;
@@ -272,10 +288,12 @@ static errcode_t spill(struct unpacked_store *store, struct piece *piece, struct
  */
 static void drop_unwanted(struct unpacked_store *store, struct piece *piece)
 {
-	if (piece->wanted_bytes || !piece->memory)
+	if (piece->wanted_bytes || !(piece->memory || piece->is_zero))
+		return;
+	piece->is_dropped = true;
+	if (piece->is_zero)
 		return;
 	unpacked_store_give_back(store, TAKE(piece->memory));
-	piece->is_dropped = true;
 	atomic_fetch_sub_explicit(&store->budget->used_bytes, UNPACKED_PIECE_BYTES, memory_order_relaxed);
 }
 
@@ -286,12 +304,18 @@ static errcode_t settle(struct unpacked_store *store, struct problem *problem)
 		return 0;
 	struct piece *piece = &store->pieces[store->count - 1];
 
+	errcode_t error = 0;
+
 	if (store->count > 1)
 		drop_unwanted(store, piece - 1);
-
-	store->last_is_settled = true;
 	store->copied = NULL;
-	return alloc_memory(store->budget, UNPACKED_PIECE_BYTES) ? 0 : spill(store, piece, problem);
+	piece->is_zero = bytes_are_zero(piece->memory, piece->bytes);
+	if (piece->is_zero)
+		unpacked_store_give_back(store, TAKE(piece->memory));
+	else if (!alloc_memory(store->budget, UNPACKED_PIECE_BYTES))
+		error = spill(store, piece, problem);
+	store->last_is_settled = !error;
+	return error;
 }
 
 errcode_t unpacked_store_add(struct unpacked_store *store, uint8_t *buffer, size_t bytes, struct problem *problem)
@@ -424,20 +448,6 @@ static struct piece_part part_at(const struct unpacked_store *store, uint64_t at
 	return (struct piece_part){ piece, from, left < count ? left : count };
 }
 
-/*
- * Releases a piece's memory or its place in the file. If the system refuses, it only keeps bytes that are no longer
- * wanted, so the result is ignored.
- */
-static void give_up(const struct unpacked_store *store, struct piece *piece)
-{
-	atomic_store_explicit(&piece->is_dropped, true, memory_order_relaxed);
-	if (piece->memory)
-		(void)!madvise(piece->memory, UNPACKED_PIECE_BYTES, MADV_DONTNEED);
-	else
-		(void)!fallocate(store->spool->descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-		                 (off_t)piece->spilled_at, (off_t)piece->bytes);
-}
-
 void unpacked_store_release(const struct unpacked_store *store, uint64_t at, size_t count)
 {
 	for (struct piece_part part; count; at += part.bytes, count -= part.bytes) {
@@ -461,12 +471,15 @@ errcode_t unpacked_store_read(const struct unpacked_store *store, void *bytes, s
 			return ENODATA;
 		if (atomic_load_explicit(&part.piece->is_dropped, memory_order_relaxed))
 			return ENODATA;
-		if (part.piece->memory)
-			memcpy(to, part.piece->memory + part.from, part.bytes);
-		errcode_t error = part.piece->memory ? 0 :
-		                                       whole_read(store->spool->descriptor, to, part.bytes,
-		                                                  part.piece->spilled_at + part.from);
+		errcode_t error = 0;
 
+		if (part.piece->is_zero)
+			memset(to, 0, part.bytes);
+		else if (part.piece->memory)
+			memcpy(to, part.piece->memory + part.from, part.bytes);
+		else
+			error = whole_read(store->budget->descriptor, to, part.bytes,
+			                   part.piece->spilled_at + part.from);
 		if (error)
 			return error;
 	}

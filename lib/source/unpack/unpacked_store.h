@@ -1,41 +1,45 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Bytes that were unpacked, or came through a pipe, until they are copied: in memory as long as the budget allows it,
- * what comes after that in a temporary file without a name. Their place has no influence on an image.
+ * what comes after that in a temporary file without a name; long zeros in neither. Their place has no influence on an
+ * image.
  *
  * They come in pieces, in order, each in a buffer of the store's own, so that what unpacks them writes them to where
  * they stay.
  */
 #pragma once
 
-#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "support/buffer_size.h"
 #include "support/problem.h"
 
-/* The temporary file of all stores that share a budget: two thousand layers cannot have one each. */
-struct spool_file;
+/*
+ * How much memory all stores of one run may keep (what is on its way is not counted, see unpack_stream.h), and the
+ * temporary file that they share: two thousand layers cannot have one each.
+ */
+struct unpacked_budget;
 
-/* How much memory all stores of one run may keep; what is on its way is not counted (see unpack_stream.h). */
-struct unpacked_budget {
-	uint64_t most_bytes;
-	atomic_uint_fast64_t used_bytes;
-	_Atomic(struct spool_file *) spool; /* NULL: nothing had to go there yet */
-};
+/* ENOMEM. */
+MUST_CHECK errcode_t unpacked_budget_create(uint64_t most_bytes, struct unpacked_budget **ret);
 
-/* No further store is created with it. Those that are there keep the file. */
+/* Stores that were created with it keep it. NULL is allowed. */
 void unpacked_budget_release(struct unpacked_budget *budget);
+
+/* How much of it is taken now. Any thread. */
+uint64_t unpacked_budget_used(const struct unpacked_budget *budget);
 
 struct unpacked_store;
 
 /* With less, threads hand over more often; with more, less is at hand at the end of a member. */
 #define UNPACKED_PIECE_BYTES ((size_t)BUFFER_SIZE(512, 16) << 10)
 
-/* budget and directory are borrowed until the last byte is added; NULL: no memory is kept, and a file of its own.
+/* directory is borrowed until the last byte is added; NULL: /tmp. No budget: no memory is kept, and a file of its own.
  * ENOMEM. */
 MUST_CHECK errcode_t unpacked_store_create(struct unpacked_budget *budget, const char *directory,
                                            struct unpacked_store **ret);
+
+/* The budget gets back what the store had of its memory, and the disk what it had of the file. NULL is allowed. */
 void unpacked_store_destroy(struct unpacked_store *store);
 
 /* A buffer of UNPACKED_PIECE_BYTES; NULL: no memory. Both from any thread. */
