@@ -28,7 +28,7 @@ void argument_list_add(struct argument_list *arguments, char *argument);
 #define THREADS_ROW(member)                                                                                            \
 	{                                                                                                              \
 		.name = "threads", .argument = "N", .kind = ARGUMENT_NUMBER, .maximum = MOST_THREADS, FIELD(member),   \
-		.help = "how many threads work (default: the processors online;\n0: the main one alone)"               \
+		.help = "how many threads work (default: the processors allowed;\n0: the main one alone)"              \
 	}
 
 #define MOST_OPTION_TABLES 8

@@ -19,8 +19,8 @@
 #include "doctor_probes.h"
 #include "source/host/host_xattrs.h"
 #include "support/cleanup.h"
-#include "support/run/control_group.h"
 #include "support/run/memory.h"
+#include "support/run/processors.h"
 #include "support/text/units.h"
 
 /* An archive's unpacked bytes get a quarter of it. */
@@ -32,49 +32,31 @@
 
 /* --- Processors and memory -------------------------------------------------------------------------------------- */
 
-/* In percent of one processor. */
-static uint64_t read_quota(const char *directory, bool is_first_version)
+static void probe_processors(struct findings *findings, unsigned int threads)
 {
-	SCOPE_FREE char *quota_path = NULL, *period_path = NULL;
-	uint64_t quota, period;
+	struct processors processors;
 
-	if (asprintf(&quota_path, "%s/%s", directory, is_first_version ? "cpu.cfs_quota_us" : "cpu.max") < 0 ||
-	    asprintf(&period_path, "%s/cpu.cfs_period_us", directory) < 0)
-		return UINT64_MAX;
-	SCOPE_FCLOSE FILE *file = fopen(quota_path, "re"), *period_file = fopen(period_path, "re");
-	/* Without a limit the first number is "max", or -1. */
-	bool is_known = file && fscanf(file, "%" SCNu64, &quota) == 1 && quota <= INT64_MAX &&
-	                fscanf(is_first_version && period_file ? period_file : file, "%" SCNu64, &period) == 1 &&
-	                period;
+	processors_count(&processors);
+	unsigned int usable = processors_usable(&processors);
+	uint64_t percent = processors.quota_percent;
 
-	return is_known ? quota * 100 / period : UINT64_MAX;
-}
-
-static void probe_processors(struct findings *findings)
-{
-	cpu_set_t set;
-	long online = sysconf(_SC_NPROCESSORS_ONLN);
-	long allowed = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : online;
-	uint64_t percent = control_group_least("cpu", read_quota);
-
-	if (allowed < online)
-		finding_add(findings, "processors", FINDING_SLOW,
-		            "As many threads work as are online. Give --threads=N with those that are allowed.",
-		            "%ld online, %ld allowed", online, allowed);
-	else if (online == 1)
-		finding_add(findings, "processors", FINDING_SLOW,
-		            "Threads do not help with one processor: --threads=0 is as fast.", "1 online");
-	else
-		finding_add_ok(findings, "processors", "%ld online, %ld allowed", online, allowed);
+	finding_add_ok(findings, "processors", "%u online, %u allowed", processors.online, processors.allowed);
 	if (percent == UINT64_MAX)
 		finding_add_ok(findings, "processor_quota", "none");
-	else if (percent < (uint64_t)online * 100)
-		finding_add(findings, "processor_quota", FINDING_SLOW,
-		            "The control group allows less than the processors that are online. Give --threads=N.",
-		            "%" PRIu64 ".%02" PRIu64 " processors", percent / 100, percent % 100);
 	else
 		finding_add_ok(findings, "processor_quota", "%" PRIu64 ".%02" PRIu64 " processors", percent / 100,
 		               percent % 100);
+	if (usable == 1)
+		finding_add(findings, "threads", FINDING_SLOW,
+		            "Threads do not help with one processor: --threads=0 is as fast.",
+		            "%u, of which 1 runs at once", threads);
+	else if (threads > usable)
+		finding_add(findings, "threads", FINDING_SLOW,
+		            "Affinity and control groups allow fewer: leave --threads out.",
+		            "%u, of which %u run at once", threads, usable);
+	else
+		finding_add_ok(findings, "threads", "%u, of which %u run at once", threads,
+		               usable < threads ? usable : threads);
 }
 
 static void probe_memory(struct findings *findings)
@@ -215,7 +197,7 @@ static errcode_t try_fuse(void)
 
 void doctor_probe_host(struct findings *findings, unsigned int threads)
 {
-	probe_processors(findings);
+	probe_processors(findings, threads);
 	probe_memory(findings);
 	probe_limits(findings, threads);
 	probe_kernel(findings);

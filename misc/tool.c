@@ -15,6 +15,7 @@
 #include "ext2fs/ext2mb_err.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
+#include "support/run/processors.h"
 #include "support/run/program.h"
 #include "support/utf8.h"
 
@@ -44,9 +45,12 @@ void tool_start(void)
 
 unsigned int default_threads(void)
 {
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	struct processors processors;
 
-	return processors < 1 ? 1 : processors > MOST_THREADS ? MOST_THREADS : (unsigned int)processors;
+	processors_count(&processors);
+	unsigned int usable = processors_usable(&processors);
+
+	return usable > MOST_THREADS ? MOST_THREADS : usable;
 }
 
 int print_problem(struct problem *problem)

@@ -18,7 +18,7 @@ extern const char *tool_name;
  */
 void tool_start(void);
 
-/* The default number of threads: one for each processor that is online. */
+/* The default number of threads: one for each processor that this process may use (support/run/processors.h). */
 unsigned int default_threads(void);
 
 /* Prints the problem on standard error and clears it. Returns EXIT_FAILURE. */

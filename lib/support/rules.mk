@@ -19,6 +19,7 @@ support_sources := \
 	lib/support/run/control_group.c \
 	lib/support/run/memory.c \
 	lib/support/run/pool.c \
+	lib/support/run/processors.c \
 	lib/support/run/program.c \
 	lib/support/run/progress.c \
 	lib/support/run/time_left.c

@@ -43,4 +43,5 @@ preloaded := \
 	fail_allocation \
 	fail_writes \
 	host_verity \
+	many_processors \
 	no_waiting

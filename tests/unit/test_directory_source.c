@@ -22,7 +22,7 @@
 #include "support/run/interrupt.h"
 #include "unit.h"
 
-static const unsigned int thread_counts[] = { 0, 1, 2, 3, 7 };
+static const unsigned int thread_counts[] = { 0, 1, 2, 3, 7, 65, 200 };
 
 #define THREAD_COUNTS (sizeof(thread_counts) / sizeof(thread_counts[0]))
 

@@ -15,7 +15,7 @@
 #include "space.h"
 #include "unit.h"
 
-#define MOST_THREADS 64
+#define MOST_THREADS 200
 #define MOST_OWNED 4096
 
 struct arena {

@@ -21,7 +21,7 @@ static void (*on_given_back)(struct ext2mb *mb);
 #define PREALLOCATION_MEANWHILE(mb) (on_given_back ? on_given_back(mb) : (void)0)
 #include "../../lib/allocator/preallocation/preallocation_register.c"
 
-#define MOST_THREADS 64
+#define MOST_THREADS 200
 #define FILES 6
 #define FILE_EXTENTS 512
 #define NEARLY_FULL 100 /* clusters */

@@ -12,7 +12,7 @@
 #include "tree_check.h"
 #include "unit.h"
 
-static const unsigned int thread_counts[] = { 0, 1, 2, 3, 7 };
+static const unsigned int thread_counts[] = { 0, 1, 2, 3, 7, 65, 200 };
 
 #define THREAD_COUNTS (sizeof(thread_counts) / sizeof(thread_counts[0]))
 

@@ -18,7 +18,7 @@
 #include "support/seconds.h"
 #include "unit.h"
 
-static const unsigned int thread_counts[] = { 0, 1, 2, 3, 7 };
+static const unsigned int thread_counts[] = { 0, 1, 2, 3, 7, 65, 200 };
 
 #define THREAD_COUNTS (sizeof(thread_counts) / sizeof(thread_counts[0]))
 #define BUFFER_BYTES 16384u
@@ -247,7 +247,9 @@ START_TEST(an_interrupt_stops_it)
 	interrupt_install();
 	host.until_signal = 700;
 	host_tree_expect_failure(path, thread_counts[_i], EINTR, NULL, NULL);
-	ck_assert_uint_lt(host.examined, 3000);
+	/* Among many threads the main one, which gets the signal, may run when all are done. */
+	if (thread_counts[_i] < 65)
+		ck_assert_uint_lt(host.examined, 3000);
 }
 END_TEST
 

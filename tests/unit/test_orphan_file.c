@@ -288,7 +288,7 @@ static void compare_with_threads(struct ext2mb_orphans *orphans, const struct th
 	free(seen);
 }
 
-static const uint32_t thread_counts[] = { 1, 2, 8, 64, 128 };
+static const uint32_t thread_counts[] = { 1, 3, 8, 65, 200 };
 #define THREAD_COUNTS 5
 
 /* Threads add and delete while this one syncs; the last third with a file that is full, so on the list as well. */

@@ -342,7 +342,7 @@ static uint64_t run_threads(struct stress *stress, uint32_t count)
 	return stress->refused;
 }
 
-static const uint32_t thread_counts[] = { 1, 2, 3, 8, 32, 128 };
+static const uint32_t thread_counts[] = { 1, 2, 3, 8, 65, 200 };
 #define THREAD_COUNTS 6
 
 /* Instrumented code takes ten times as long. */

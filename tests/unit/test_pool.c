@@ -17,7 +17,7 @@
 #include "support/seconds.h"
 #include "unit.h"
 
-static const unsigned int thread_counts[] = { 0, 1, 2, 3, 7, 64 };
+static const unsigned int thread_counts[] = { 0, 1, 2, 3, 7, 65, 200 };
 
 #define THREAD_COUNTS (sizeof(thread_counts) / sizeof(thread_counts[0]))
 
@@ -32,8 +32,8 @@ static struct pool *make_pool(unsigned int threads)
 
 struct counting {
 	unsigned int workers;
-	atomic_uint *runs;    /* per index */
-	atomic_uint busy[64]; /* per worker */
+	atomic_uint *runs;     /* per index */
+	atomic_uint busy[200]; /* per worker */
 	atomic_uint overlaps;
 };
 
@@ -354,6 +354,21 @@ START_TEST(workers_are_added_while_they_wait)
 }
 END_TEST
 
+START_TEST(more_threads_than_the_most_stay)
+{
+	struct elastic elastic = { .sleeps = true };
+	unsigned int threads = thread_counts[_i], most = threads > 64 ? threads : 64;
+
+	ck_assert_int_eq(pool_create_elastic(threads, 64, &elastic.pool), 0);
+	ck_assert_uint_eq(pool_workers(elastic.pool), most);
+	ck_assert_uint_eq(pool_active(elastic.pool), threads);
+	for (int job = 0; job < 2; job++)
+		ck_assert_int_eq(pool_run(elastic.pool, 400, elastic_task, &elastic, NULL), 0);
+	pool_destroy(elastic.pool);
+	ck_assert_uint_le(atomic_load(&elastic.most), most);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("pool");
@@ -367,6 +382,7 @@ int main(void)
 	tcase_add_loop_test(tests, a_task_that_goes_on_leaves_no_problem, 0, THREAD_COUNTS);
 	tcase_add_loop_test(tests, signals_reach_the_main_thread, 0, THREAD_COUNTS);
 	tcase_add_test(tests, workers_are_added_while_they_wait);
+	tcase_add_loop_test(tests, more_threads_than_the_most_stay, 1, THREAD_COUNTS);
 	tcase_add_loop_test(tests, no_task_begins_after_a_signal, 0, THREAD_COUNTS);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);

@@ -13,7 +13,7 @@
 #include "host_tree.h"
 #include "unit.h"
 
-static const unsigned int thread_counts[] = { 0, 1, 3, 7 };
+static const unsigned int thread_counts[] = { 0, 1, 3, 7, 65, 200 };
 
 #define THREAD_COUNTS (sizeof(thread_counts) / sizeof(thread_counts[0]))
 

@@ -207,7 +207,7 @@ errcode_t pool_create(unsigned int threads, struct pool **ret)
 
 errcode_t pool_create_elastic(unsigned int threads, unsigned int most, struct pool **ret)
 {
-	return create(threads, most, most > threads, ret);
+	return create(threads, most > threads ? most : threads, most > threads, ret);
 }
 
 void pool_destroy(struct pool *pool)

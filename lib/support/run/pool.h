@@ -26,7 +26,8 @@ MUST_CHECK errcode_t pool_create(unsigned int threads, struct pool **ret);
  * The same for work that may wait for something other than a processor. Begins with `threads` workers, at least 1,
  * and doubles them, up to `most`, whenever running workers are found blocked in most examinations, which take place
  * every 10 ms. Workers that wait for a processor do not count as blocked, so other work on the machine adds none.
- * pool_workers() is `most`, so data of each worker should cost little until it is used.
+ * pool_workers() is `most`, or `threads` if there are more of these, so data of each worker should cost little until it
+ * is used.
  */
 MUST_CHECK errcode_t pool_create_elastic(unsigned int threads, unsigned int most, struct pool **ret);
 
