@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "compare/policies.h"
@@ -18,6 +17,7 @@
 #include "misc/tool.h"
 #include "requests.h"
 #include "support/io/whole_io.h"
+#include "support/run/children.h"
 #include "support/text/units.h"
 #include "support/vector.h"
 #include "words.h"
@@ -409,12 +409,13 @@ errcode_t request_explain(struct shell *shell)
 		error = flush_output(stdout);
 	if (error)
 		return error;
-	pid_t child = fork();
+	pid_t child = children_fork();
 
 	if (child == 0)
 		_exit(explain_in_child(shell, &request));
-	if (child < 0 || waitpid(child, &status, 0) < 0)
-		return errno;
+	error = child < 0 ? errno : children_wait(child, &status);
+	if (error)
+		return error;
 	if (WIFSIGNALED(status))
 		return problem_set_reason(&shell->problem, ECHILD, NULL, "explain", "signal %d has ended the search",
 		                          WTERMSIG(status));

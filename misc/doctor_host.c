@@ -13,12 +13,12 @@
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "doctor_probes.h"
 #include "source/host/host_xattrs.h"
 #include "support/cleanup.h"
+#include "support/run/children.h"
 #include "support/run/memory.h"
 #include "support/run/processors.h"
 #include "support/text/units.h"
@@ -166,15 +166,15 @@ static void probe_rights(struct findings *findings)
 
 static errcode_t try_user_namespace(void)
 {
-	pid_t child = fork();
+	pid_t child = children_fork();
 	int status;
 
-	if (child < 0)
-		return errno;
 	if (!child)
 		_exit(unshare(CLONE_NEWUSER) < 0 ? errno : 0);
-	if (waitpid(child, &status, 0) < 0)
-		return errno;
+	errcode_t error = child < 0 ? errno : children_wait(child, &status);
+
+	if (error)
+		return error;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
 }
 

@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <ext2fs/ext2fs.h>
 
 #include "doctor_probes.h"
 #include "support/cleanup.h"
+#include "support/run/children.h"
 #include "support/run/program.h"
 
 #define VERSION_BYTES 256
@@ -41,7 +41,8 @@ static errcode_t read_version(const char *path, char line[VERSION_BYTES])
 	*line = '\0';
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return errno;
-	pid_t child = fork();
+	pid_t child = children_fork();
+	errcode_t error = child < 0 ? errno : 0;
 
 	if (!child)
 		become(path, ends[1]);
@@ -53,8 +54,10 @@ static errcode_t read_version(const char *path, char line[VERSION_BYTES])
 	/* A program that could not write the rest would be ended by SIGPIPE. */
 	while (stream && fgetc(stream) != EOF)
 		;
-	if (child < 0 || waitpid(child, &status, 0) < 0)
-		return errno;
+	if (!error)
+		error = children_wait(child, &status);
+	if (error)
+		return error;
 	line[strcspn(line, "\n")] = '\0';
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
 		*line = '\0';

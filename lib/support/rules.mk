@@ -15,6 +15,7 @@ support_sources := \
 	lib/support/text/units.c \
 	lib/support/utf8.c \
 	lib/support/vector.c \
+	lib/support/run/children.c \
 	lib/support/run/interrupt.c \
 	lib/support/run/control_group.c \
 	lib/support/run/memory.c \

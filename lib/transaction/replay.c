@@ -6,9 +6,9 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "ext2fs/ext2mb_err.h"
+#include "support/run/children.h"
 #include "support/run/program.h"
 
 extern char **environ;
@@ -37,7 +37,7 @@ static errcode_t run_quietly(const char *path, char *const *arguments, int *stat
 {
 	SCOPE_FREE char **environment = environment_without_preload();
 	posix_spawn_file_actions_t actions;
-	pid_t pid;
+	pid_t pid = -1;
 
 	if (!environment || posix_spawn_file_actions_init(&actions))
 		return ENOMEM;
@@ -45,13 +45,13 @@ static errcode_t run_quietly(const char *path, char *const *arguments, int *stat
 
 	for (int descriptor = 1; !error && descriptor <= 2; descriptor++)
 		error = posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_WRONLY, 0);
+	children_expect();
 	if (!error)
 		error = posix_spawn(&pid, path, &actions, NULL, arguments, environment);
 	posix_spawn_file_actions_destroy(&actions);
-	while (!error && waitpid(pid, status, 0) < 0)
-		if (errno != EINTR)
-			error = errno;
-	return error;
+	errcode_t wait_error = children_wait(error ? -1 : pid, status);
+
+	return error ? error : wait_error;
 }
 
 errcode_t replay_journal(const char *name, const char *io_options)

@@ -12,6 +12,7 @@ unit_tests := \
 	block_range \
 	block_runs \
 	buddy \
+	children \
 	clocks \
 	configuration \
 	content_reader \

@@ -11,9 +11,9 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/run/children.h"
 #include "support/run/interrupt.h"
 #include "support/run/program.h"
 
@@ -107,21 +107,23 @@ static void become(struct launch *launch)
 static errcode_t spawn(struct launch *launch, pid_t *pid)
 {
 	sigset_t all, old;
+	int status = 0;
 
 	sigfillset(&all);
 	launch->parent = getpid();
 	launch->signals = &old;
+	children_expect();
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	*pid = vfork();
 	if (*pid == 0) {
 		become(launch);
 		_exit(EXIT_FAILURE);
 	}
-	int error = *pid < 0 ? errno : launch->error;
+	errcode_t error = *pid < 0 ? errno : launch->error;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (*pid >= 0 && error)
-		waitpid(*pid, NULL, 0);
-	return error;
+	errcode_t wait_error = error ? children_wait(*pid, &status) : 0;
+
+	return error ? error : wait_error;
 }
 
 static errcode_t start(const struct child *child, int messages, pid_t *pid)
@@ -256,9 +258,9 @@ errcode_t child_run(const struct child *child, const char *action, struct proble
 	if (error)
 		return problem_set_reason(problem, error, child->image_path, action, "cannot run it: %s",
 		                          error_message(error));
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return problem_set(problem, errno, child->image_path, action);
+	error = children_wait(pid, &status);
+	if (error)
+		return problem_set(problem, error, child->image_path, action);
 	if (WIFSIGNALED(status))
 		return problem_set_reason(problem, EINTR, child->image_path, action, "ended by signal %d",
 		                          WTERMSIG(status));

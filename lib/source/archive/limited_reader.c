@@ -13,10 +13,10 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "source/archive/archive_input.h"
+#include "support/run/children.h"
 
 #define BLOCK_BYTES (64 << 10)
 #define ZERO_BYTES 4096
@@ -309,7 +309,7 @@ errcode_t limited_reader_start(struct limited_reader *reader, int descriptor, co
 		return errno;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	pid_t child = fork();
+	pid_t child = children_fork();
 	int error = errno;
 
 	if (child == 0) {
@@ -367,8 +367,9 @@ errcode_t limited_reader_end(struct limited_reader *reader, errcode_t error, con
 
 		if (is_ours)
 			kill(reader->child, SIGKILL);
-		while (waitpid(reader->child, &status, 0) < 0 && errno == EINTR)
-			;
+		errcode_t wait_error = children_wait(reader->child, &status);
+
+		error = error ? error : wait_error;
 		if (error != EINTR && !is_ours && (WIFSIGNALED(status) || reader->report->error))
 			error = set_problem(reader->report, status, name, problem);
 		close(reader->archive);
