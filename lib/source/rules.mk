@@ -7,9 +7,11 @@ source_sources := \
 	lib/source/archive/archive_kind.c \
 	lib/source/archive/archive_member.c \
 	lib/source/archive/archive_packer.c \
+	lib/source/archive/archive_rest.c \
 	lib/source/archive/archive_source.c \
 	lib/source/archive/header_tap.c \
 	lib/source/archive/limited_reader.c \
+	lib/source/archive/unpacking.c \
 	lib/source/archive/zip_names.c \
 	lib/source/disk/qcow2.c \
 	lib/source/disk/raw_image.c \

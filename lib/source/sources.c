@@ -290,6 +290,20 @@ static errcode_t merge(struct stack *stack, enum whiteout_keeping keeping, struc
 	                          problem);
 }
 
+/* The warnings of all sources, in their order. */
+static errcode_t take_warnings(struct stack *stack, struct warnings *warnings)
+{
+	errcode_t error = 0;
+
+	for (size_t i = 0; !error && warnings && i < stack->count; i++) {
+		struct warnings *from = &stack->sources[i].warnings;
+
+		for (size_t n = 0; !error && n < from->count; n++)
+			error = warnings_add(warnings, &from->list[n], 1);
+	}
+	return error;
+}
+
 errcode_t sources_scan(const char *const *sources, uint32_t count, const struct source_layering *layering,
                        const struct scan_options *options, struct pool *pool, struct tree **ret,
                        struct problem *problem)
@@ -306,6 +320,8 @@ errcode_t sources_scan(const char *const *sources, uint32_t count, const struct 
 	if (!error && options->layers)
 		layer_cache_trim(options->layers);
 	if (!error)
+		error = take_warnings(&stack, options->warnings);
+	if (!error)
 		error = merge(&stack, layering->keeping, pool, ret, problem);
 	for (size_t i = 0; i < stack.count + stack.has_base_layer; i++) {
 		tree_destroy(stack.layers[i].tree);
@@ -314,6 +330,7 @@ errcode_t sources_scan(const char *const *sources, uint32_t count, const struct 
 	for (size_t i = 0; i < stack.count; i++) {
 		free((char *)stack.sources[i].path);
 		free((char *)stack.sources[i].name);
+		warnings_clear(&stack.sources[i].warnings);
 	}
 	free(stack.layers);
 	free(stack.sources);

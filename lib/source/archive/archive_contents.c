@@ -140,13 +140,13 @@ static errcode_t read_block(struct archive_scan *scan, const void *bytes, size_t
 	if (!segments->is_spooled &&
 	    (!archive_input_locate(&scan->input, bytes, count, &stored) || breaks_in_two(segments, offset, stored)))
 		error = move_to_spool(scan);
-	/* An archive that is not packed as a whole may pack its members, as zip does. */
-	if (!error && !scan->input.stream)
+	/* zip packs its members. */
+	if (!error && (!scan->input.store || scan->input.is_spooled))
 		error = source_counts_unpacked(scan->options->counts, segments->is_spooled ? count : 0);
 	if (!error && segments->is_spooled) {
 		stored = unpacked_store_end(scan->spool.store);
 		error = spool_bytes(scan, bytes, count);
-	} else if (!error && scan->input.stream) {
+	} else if (!error && scan->input.store) {
 		unpacked_store_want(scan->input.store, stored, count);
 	}
 	return error ? error : add_segment(segments, offset, count, stored);
@@ -161,7 +161,7 @@ static bool lies_in_one_piece(const struct archive_scan *scan)
 	int format = archive_format(scan->input.archive) & ARCHIVE_FORMAT_BASE_MASK;
 
 	return (format == ARCHIVE_FORMAT_TAR || format == ARCHIVE_FORMAT_CPIO) && !scan->segments.is_spooled &&
-	       !scan->input.stream && archive_entry_sparse_count(scan->entry) == 0 &&
+	       !scan->input.store && archive_entry_sparse_count(scan->entry) == 0 &&
 	       scan->segments.data.list[0].start_bytes == 0;
 }
 

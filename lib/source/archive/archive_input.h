@@ -8,20 +8,20 @@
 
 #include "source/archive/archive_kind.h"
 #include "source/archive/header_tap.h"
+#include "source/archive/unpacking.h"
 #include "source/mtree/mtree.h"
-#include "source/unpack/unpack_stream.h"
 
 struct archive_input {
 	const struct archive_kind *kind;
 	const struct scan_options *options; /* of what is unpacked; NULL: of a manifest */
-	struct archive *archive;            /* NULL: a manifest that is not packed */
-	struct archive *unpacker; /* of a packed file, as libarchive reads it: its one member; NULL: it is not packed */
-	int filters;              /* how often it is packed */
-	struct unpack_stream
-		*stream; /* what archive reads instead of the file, as it is unpacked or comes; NULL: none */
-	struct unpacked_store *store; /* what has come of it */
-	bool owns_store;              /* nobody has taken it yet */
-	uint64_t unpacked_at;         /* where in that the next block begins */
+	struct archive *archive;            /* NULL: a manifest */
+	struct unpacking unpacking;         /* what archive reads instead of the file, where it is packed or a pipe */
+	struct unpacked_store *store;       /* what has come of that; NULL: contents lie in the file */
+	bool is_spooled;                    /* all of it is there, and can be sought in */
+	uint64_t unpacked_at;               /* where in that the next block begins */
+	uint64_t base;                      /* likewise: where archive began to read */
+	uint8_t *resumed;                   /* the first bytes there, of an archive that follows another one; owned */
+	size_t resumed_bytes, resumed_capacity;
 	struct header_tap tap;
 	struct packed_position position;
 	struct packed_file file; /* regular: it can be sought in */
@@ -30,10 +30,10 @@ struct archive_input {
 	uint64_t start;
 	char *buffer;
 	size_t buffer_capacity;
-	bool keeps_all;        /* that has been read of a pipe, before the stream is opened */
 	const char *last_read; /* in the buffer: */
-	uint64_t buffer_at;    /* where in the file its bytes lie */
+	uint64_t buffer_at;    /* where in the file, or in the store, its bytes lie */
 	size_t buffer_bytes;
+	bool is_empty;     /* the file */
 	bool is_unread;    /* libarchive has not got the buffer yet */
 	const char *text;  /* of a manifest: what is at hand of it */
 	size_t text_bytes; /* likewise */
@@ -42,10 +42,10 @@ struct archive_input {
 	const char *looks_packed;    /* likewise, with what it is packed */
 	struct archive_entry *first; /* the first member, which had to be read to know that */
 	int first_result;
-	bool has_first;         /* the caller has not got it yet */
-	errcode_t error;        /* of reading, which libarchive would only describe */
-	struct problem problem; /* the same, with its cause; owned */
-	char refusal[120];      /* why it is not read; empty: libarchive says why */
+	bool has_first;    /* the caller has not got it yet */
+	bool is_further;   /* it follows another archive */
+	errcode_t error;   /* of reading, which libarchive would only describe */
+	char refusal[120]; /* why it is not read; empty: libarchive says why */
 	locale_t own_locale, callers_locale;
 };
 
@@ -63,8 +63,24 @@ MUST_CHECK errcode_t archive_input_open(struct archive_input *input, int descrip
 /* Hands over what is unpacked, which goes on to be used; NULL: contents lie in the file. */
 struct unpacked_store *archive_input_release_store(struct archive_input *input);
 
-/* The archive is over: what is packed must be, too, or be whole. Errors as when it is read. */
-MUST_CHECK errcode_t archive_input_finish(struct archive_input *input);
+/* Where archive has come to, in the file or in what that unpacks to. */
+static inline uint64_t archive_input_position(const struct archive_input *input)
+{
+	la_int64_t consumed = archive_filter_bytes(input->archive, 0);
+
+	return input->base + (consumed > 0 ? (uint64_t)consumed : 0);
+}
+
+/* Begins anew with what comes next, the bytes of input->resumed first, which lie there. Errors of opening. */
+MUST_CHECK errcode_t archive_input_resume(struct archive_input *input, uint64_t at);
+
+/* The same from there on in the file, which is looked at anew. */
+MUST_CHECK errcode_t archive_input_reopen(struct archive_input *input, uint64_t at);
+
+/* The next bytes, those after the last ones that libarchive was given, and where they lie; none: the end. Errors of
+ * reading. */
+MUST_CHECK errcode_t archive_input_block(struct archive_input *input, const uint8_t **bytes, size_t *count,
+                                         uint64_t *at);
 
 /* archive_read_next_header() of the archive. */
 int archive_input_next(struct archive_input *input, struct archive_entry **entry);

@@ -26,8 +26,9 @@ const struct archive_kind archive_kind_manifest = { .prefix = ARCHIVE_KIND_MANIF
 static const struct archive_kind kinds[] = {
 	{ .prefix = "tar", .what = "a tar archive", .formats = { archive_read_support_format_tar } },
 	{ .prefix = "cpio", .what = "a cpio archive", .formats = { archive_read_support_format_cpio } },
-	{ .prefix = "zip", .what = "a zip archive", .formats = { archive_read_support_format_zip } },
+	{ .prefix = "zip", .is_sought = true, .what = "a zip archive", .formats = { archive_read_support_format_zip } },
 	{ .prefix = "7z",
+	  .is_sought = true,
 	  .what = "a 7z archive",
 	  .is_limited = true,
 	  .stores_utf16 = true,
@@ -45,6 +46,7 @@ static const struct archive_kind kinds[] = {
 	  .formats = { archive_read_support_format_cab },
 	  .signature = "MSCF" },
 	{ .prefix = "iso",
+	  .is_sought = true,
 	  .what = "an ISO 9660 image",
 	  .is_limited = true,
 	  .stores_utf16 = true,
@@ -89,12 +91,7 @@ static const struct archive_kind kinds[] = {
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
 /* libarchive's filters, except those that run a program (lzop, lrzip and grzip do). */
-static const struct packer {
-	const char *name;
-	const char *suffix;               /* the usual end of such a manifest's name; NULL: there is none */
-	const char *signature;            /* NULL: too short to be told from text */
-	int (*support)(struct archive *); /* NULL: it is not unpacked */
-} packers[] = {
+static const struct archive_packing packers[] = {
 	{ "gzip", ".gz", "\x1f\x8b", archive_read_support_filter_gzip },
 	{ "zstd", ".zst", "\x28\xb5\x2f\xfd", archive_read_support_filter_zstd },
 	{ "xz", ".xz",
@@ -103,6 +100,7 @@ static const struct packer {
 	  archive_read_support_filter_xz },
 	{ "bzip2", ".bz2", "BZh", archive_read_support_filter_bzip2 },
 	{ "lz4", ".lz4", "\x04\x22\x4d\x18", archive_read_support_filter_lz4 },
+	{ "lz4", NULL, "\x02\x21\x4c\x18", archive_read_support_filter_lz4 }, /* as the kernel has it */
 	{ "lzip", ".lz", "LZIP", archive_read_support_filter_lzip },
 	{ "lzma", ".lzma", NULL, archive_read_support_filter_lzma },
 	{ "compress", ".Z", "\x1f\x9d", archive_read_support_filter_compress },
@@ -111,7 +109,10 @@ static const struct packer {
 	{ "grzip", NULL, "GRZipII", NULL },
 };
 
+static const struct archive_packing rpm_packing = { .name = "rpm", .support = archive_read_support_filter_rpm };
+
 #define PACKERS (sizeof(packers) / sizeof(*packers))
+#define PACKER_ZSTD 1
 #define LAYER_PACKERS 2 /* the first ones */
 
 const struct archive_kind *archive_kind_of_prefix(struct source *source)
@@ -181,38 +182,100 @@ static bool is_tar_header(const uint8_t *bytes)
 	return digits && stored == sum;
 }
 
-bool archive_kind_begins(const uint8_t *bytes, size_t count)
+bool archive_kind_is_cpio(const uint8_t *bytes, size_t count)
 {
-	static const char *const signatures[] = { "070701",   "070702", "070707", "\xc7\x71",
-		                                  "\x71\xc7", "PK\3\4", "PK\5\6" };
-	const char *text = (const char *)bytes;
+	static const char *const signatures[] = { "070701", "070702", "070707", "\xc7\x71", "\x71\xc7" };
 
 	for (size_t i = 0; i < sizeof(signatures) / sizeof(*signatures); i++)
-		if (begins_with(text, count, signatures[i]))
+		if (begins_with((const char *)bytes, count, signatures[i]))
 			return true;
-	return is_tar_header(bytes) || archive_kind_packer(text, count) || archive_kind_recognize(text, count);
+	return false;
+}
+
+/* True for a member of tar, cpio or zip. */
+static bool is_member(const uint8_t *bytes, size_t count)
+{
+	const char *text = (const char *)bytes;
+
+	return begins_with(text, count, "PK\3\4") || begins_with(text, count, "PK\5\6") ||
+	       archive_kind_is_cpio(bytes, count) || (count >= TAR_HEADER_BYTES && is_tar_header(bytes));
+}
+
+bool archive_kind_begins(const uint8_t *bytes, size_t count)
+{
+	const char *text = (const char *)bytes;
+
+	return is_member(bytes, count) || archive_kind_packer(text, count) || archive_kind_recognize(text, count);
+}
+
+#define LZMA_HEADER_BYTES 13
+
+/*
+ * lzma has no signature. xz(1) takes a file for one with possible properties, a dictionary of 2^n or 2^n + 2^(n-1)
+ * bytes, and a size that is unknown or below 256 GiB; and the first byte of what follows is always 0.
+ */
+static bool is_lzma(const uint8_t *bytes, size_t count)
+{
+	uint32_t dictionary = 0, above;
+	uint64_t size = 0;
+
+	if (count <= LZMA_HEADER_BYTES || bytes[0] >= 9 * 5 * 5 || bytes[LZMA_HEADER_BYTES])
+		return false;
+	for (unsigned int n = 4; n; n--)
+		dictionary = dictionary << 8 | bytes[n];
+	for (unsigned int n = 12; n > 4; n--)
+		size = size << 8 | bytes[n];
+	above = dictionary & (dictionary - 1); /* without its lowest bit */
+	return dictionary && (dictionary == UINT32_MAX || !above || above == (dictionary ^ above) << 1) &&
+	       (size == UINT64_MAX || size < UINT64_C(256) << 30);
+}
+
+static const struct archive_packing *find_packing(const char *bytes, size_t count)
+{
+	for (size_t i = 0; i < PACKERS; i++)
+		if (packers[i].signature && begins_with(bytes, count, packers[i].signature))
+			return &packers[i];
+	return NULL;
 }
 
 const char *archive_kind_packer(const char *bytes, size_t count)
 {
-	for (size_t i = 0; i < PACKERS; i++)
-		if (packers[i].signature && begins_with(bytes, count, packers[i].signature))
-			return packers[i].name;
-	return NULL;
+	const struct archive_packing *packing = find_packing(bytes, count);
+
+	return packing ? packing->name : NULL;
 }
 
-/*
- * True if libarchive has this support built in. A libarchive that was built without a library returns ARCHIVE_WARN, and
- * would run a program instead. It tells this only when the support is asked for, so another archive object is asked
- * first.
- */
-static bool is_built_in(int (*support)(struct archive *))
+/* A file of zstd may begin with frames that are to be skipped. */
+static bool is_skippable(const uint8_t *bytes, size_t count)
 {
-	struct archive *archive = archive_read_new();
-	bool is = archive && support(archive) == ARCHIVE_OK;
+	return count >= 4 && (bytes[0] & 0xf0) == 0x50 && !memcmp(bytes + 1, "\x2a\x4d\x18", 3);
+}
 
-	archive_read_free(archive);
-	return is;
+static const struct archive_packing *find_lzma(void)
+{
+	const struct archive_packing *packing = packers;
+
+	while (packing->support != archive_read_support_filter_lzma)
+		packing++;
+	return packing;
+}
+
+const struct archive_packing *archive_kind_packing(const struct archive_kind *kind, const uint8_t *bytes, size_t count)
+{
+	const struct archive_kind *is = archive_kind_recognize((const char *)bytes, count);
+
+	if (!count || kind->is_converted || is_member(bytes, count))
+		return NULL;
+	if (kind->is_packed_by_filter && is == kind)
+		return &rpm_packing;
+	const struct archive_packing *packing =
+		is_skippable(bytes, count) ? &packers[PACKER_ZSTD] : find_packing((const char *)bytes, count);
+
+	if (!packing && !is && kind != &archive_kind_layer && is_lzma(bytes, count))
+		packing = find_lzma();
+	if (!packing || !packing->support)
+		return NULL;
+	return kind == &archive_kind_layer && packing >= packers + LAYER_PACKERS ? NULL : packing;
 }
 
 errcode_t archive_kind_support_formats(const struct archive_kind *kind, struct archive *archive)
@@ -222,18 +285,4 @@ errcode_t archive_kind_support_formats(const struct archive_kind *kind, struct a
 		if (kind->formats[i](archive) < ARCHIVE_WARN)
 			return ENOMEM;
 	return archive_read_support_format_raw(archive) < ARCHIVE_WARN ? ENOMEM : 0;
-}
-
-errcode_t archive_kind_support_packers(const struct archive_kind *kind, struct archive *archive)
-{
-	size_t count = kind->is_converted ? 0 : kind == &archive_kind_layer ? LAYER_PACKERS : PACKERS;
-
-	if (archive_read_support_format_raw(archive) < ARCHIVE_WARN)
-		return ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		if (packers[i].support && is_built_in(packers[i].support) && packers[i].support(archive) != ARCHIVE_OK)
-			return ENOMEM;
-	if (kind->is_packed_by_filter && archive_read_support_filter_rpm(archive) != ARCHIVE_OK)
-		return ENOMEM;
-	return 0;
 }

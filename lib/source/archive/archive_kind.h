@@ -25,6 +25,7 @@ struct archive_kind {
 	bool is_converted;        /* by that one: nothing is unpacked */
 	bool is_packed_by_filter; /* by rpm's, which libarchive has as a filter */
 	bool is_left_out;         /* of the static tools */
+	bool is_sought;           /* what is in it is said at its end, or lies in any order */
 	int (*formats[ARCHIVE_KIND_FORMATS])(struct archive *); /* libarchive's; none: a manifest */
 
 	/* What it begins with, as far as that is known by a few bytes; only messages depend on it. */
@@ -52,11 +53,25 @@ const struct archive_kind *archive_kind_recognize(const char *bytes, size_t coun
  */
 bool archive_kind_begins(const uint8_t *bytes, size_t count);
 
+/* Do they begin a member of cpio? */
+bool archive_kind_is_cpio(const uint8_t *bytes, size_t count);
+
+/* A way to pack a file. */
+struct archive_packing {
+	const char *name;
+	const char *suffix;               /* the usual end of such a manifest's name; NULL: there is none */
+	const char *signature;            /* NULL: it has none */
+	int (*support)(struct archive *); /* libarchive's; NULL: it is not unpacked here */
+};
+
 /* Returns the packer of files that begin with these bytes; NULL: unknown. */
 const char *archive_kind_packer(const char *bytes, size_t count);
 
+/*
+ * How a file of this kind is packed that begins with these bytes, as many as are at hand; NULL: not at all, or not as
+ * what is unpacked here.
+ */
+const struct archive_packing *archive_kind_packing(const struct archive_kind *kind, const uint8_t *bytes, size_t count);
+
 /* Lets libarchive read archives of this kind, and bytes of any other as one member of its format "raw". ENOMEM. */
 MUST_CHECK errcode_t archive_kind_support_formats(const struct archive_kind *kind, struct archive *archive);
-
-/* Lets libarchive unpack what it can without another program, as one member of the format "raw". ENOMEM. */
-MUST_CHECK errcode_t archive_kind_support_packers(const struct archive_kind *kind, struct archive *archive);

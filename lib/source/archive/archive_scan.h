@@ -36,12 +36,14 @@ struct archive_segments {
 };
 
 struct archive_scan {
-	const char *name; /* of the archive, for messages */
+	const char *name;      /* of the archive, for messages */
+	struct source *source; /* gets warnings */
 	const struct scan_options *options;
 	struct problem *problem;
 	struct tree *tree;
 	struct archive_input input;
 	uint32_t origin; /* of contents that have not been copied */
+	bool uses_file;  /* some lie in the archive's file */
 	struct archive_spool spool;
 	struct archive_entry *entry;  /* the member at hand; NULL: none */
 	struct archive_header header; /* likewise */

@@ -9,9 +9,11 @@
  * the caller reads the members.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "source/archive/archive_rest.h"
 #include "source/archive/archive_scan.h"
 #include "source/archive/limited_reader.h"
 #include "source/archive/zip_names.h"
@@ -163,7 +165,7 @@ static errcode_t read_members(struct archive_scan *scan, struct tree_builder *bu
 	scan->entry = NULL;
 	/* libarchive does not read the bytes after the last header. */
 	packed_position_reach(&scan->input.position, scan->input.file.size_bytes);
-	return archive_input_finish(&scan->input) ? archive_scan_failure(scan) : 0;
+	return 0;
 }
 
 static bool has_child(const struct tree *tree, uint32_t directory, const char *name)
@@ -208,17 +210,57 @@ static errcode_t refuse_container_image(const struct archive_scan *scan)
 	                          transport);
 }
 
-static errcode_t add_unpacked_origin(struct archive_scan *scan)
+/* Contents lie in the file, or in what that unpacks to. */
+static errcode_t choose_origin(struct archive_scan *scan)
 {
 	struct tree *tree = scan->tree;
 
-	if (!scan->input.stream)
+	scan->origin = 0;
+	scan->uses_file |= !scan->input.store;
+	if (!scan->input.store)
 		return 0;
 	errcode_t error = stored_contents_add(tree, tree->origins[0].path, -1, &scan->origin);
 
 	if (!error)
 		archive_scan_set_unpacked(tree, scan->origin, archive_input_release_store(&scan->input));
 	return error;
+}
+
+/* Says that not all of the archive is read. */
+static errcode_t warn_of_rest(struct archive_scan *scan, const struct archive_rest *rest)
+{
+	struct problem problem = { 0 };
+
+	if (rest->is_before)
+		problem_set_reason(&problem, EBADMSG, scan->name, "cannot read all of it",
+		                   "another zip archive lies before the one at its end");
+	else
+		problem_set_reason(&problem, EBADMSG, scan->name, "cannot read all of it",
+		                   "data other than zeros follow the end of the archive");
+	if (rest->at)
+		problem_add(&problem, ", from byte %" PRIu64 " on", rest->at);
+	return warnings_add(&scan->source->warnings, &problem, 1);
+}
+
+/* Reads archive after archive of the file. */
+static errcode_t read_archives(struct archive_scan *scan, struct tree_builder *builder)
+{
+	struct archive_rest rest = { .is_archive = true };
+	errcode_t error = 0;
+
+	while (!error && rest.is_archive) {
+		const struct unpacked_store *store = scan->input.store;
+
+		if (rest.is_there && archive_rest_open(&scan->input, &rest))
+			return archive_scan_failure(scan);
+		if (!rest.is_there || scan->input.store != store)
+			error = choose_origin(scan);
+		if (!error)
+			error = read_members(scan, builder);
+		if (!error && archive_rest_look(&scan->input, &rest))
+			return archive_scan_failure(scan);
+	}
+	return error || !rest.is_there ? error : warn_of_rest(scan, &rest);
 }
 
 static errcode_t build(struct archive_scan *scan, int descriptor, const struct archive_kind *kind, uint64_t most_bytes,
@@ -231,9 +273,7 @@ static errcode_t build(struct archive_scan *scan, int descriptor, const struct a
 		return archive_input_problem(&scan->input, error, scan->name, scan->problem);
 	/* A regular file must stay as it is from here on until all is copied. */
 	stored_contents_of(scan->tree, 0)->is_changeable = scan->input.file.is_regular;
-	error = add_unpacked_origin(scan);
-	if (!error)
-		error = read_members(scan, builder);
+	error = read_archives(scan, builder);
 	if (!error)
 		error = contents_check(scan->tree, scan->problem);
 	if (!error)
@@ -249,7 +289,8 @@ static errcode_t build_limited(struct archive_scan *scan, const struct archive_k
                                struct pool *pool)
 {
 	struct limited_reader reader = { 0 };
-	errcode_t error = limited_reader_start(&reader, stored_contents_of(scan->tree, 0)->descriptor, kind);
+	errcode_t error =
+		limited_reader_start(&reader, stored_contents_of(scan->tree, 0)->descriptor, kind, scan->options);
 
 	if (error)
 		problem_set(scan->problem, error, scan->name, "cannot start a process that reads it");
@@ -281,12 +322,14 @@ static errcode_t scan_archive(struct source *source, const struct scan_options *
 	struct scan_options own = *options;
 	struct archive_scan scan = {
 		.name = source_file_name(source),
+		.source = source,
 		.options = &own,
 		.problem = problem,
 		.tree = tree,
 	};
 	struct tree_builder *builder = NULL;
 
+	warnings_clear(&source->warnings);
 	if (is_compared)
 		own.facts = &facts;
 	errcode_t error = source_file_open(source, options, tree, problem);
@@ -304,7 +347,7 @@ static errcode_t scan_archive(struct source *source, const struct scan_options *
 		              source->is_part ? source->bytes : ARCHIVE_INPUT_ALL, builder, pool);
 	if (!error && is_compared)
 		error = check_diff_id(source, &facts, problem);
-	bool is_unpacked = scan.input.stream || source->archive->is_limited;
+	bool is_unpacked = !scan.uses_file || source->archive->is_limited;
 
 	archive_input_close(&scan.input);
 	for (uint32_t i = 0; !error && i < tree->origin_count; i++)

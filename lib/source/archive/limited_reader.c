@@ -64,8 +64,7 @@ static errcode_t fail_to_read(const struct converting *converting, errcode_t err
 	struct problem problem = { 0 };
 
 	/* libarchive may say what it could not read but not why; then errno of the last failed call tells. */
-	if (errno == ENOMEM || (input->archive && archive_errno(input->archive) == ENOMEM) ||
-	    (input->unpacker && archive_errno(input->unpacker) == ENOMEM))
+	if (errno == ENOMEM || (input->archive && archive_errno(input->archive) == ENOMEM) || error == ENOMEM)
 		return fail(converting, ENOMEM, NULL);
 	archive_input_problem(input, error, NULL, &problem);
 	fail(converting, error, problem.reason);
@@ -260,10 +259,11 @@ static errcode_t copy_members(struct converting *converting)
 }
 
 /* Converts the archive. The child ends afterwards, so nothing is freed. */
-static errcode_t convert(struct converting *converting, int descriptor, const struct archive_kind *kind)
+static errcode_t convert(struct converting *converting, int descriptor, const struct archive_kind *kind,
+                         const struct scan_options *options)
 {
 	errno = 0;
-	errcode_t error = archive_input_open(&converting->input, descriptor, kind, ARCHIVE_INPUT_ALL, NULL);
+	errcode_t error = archive_input_open(&converting->input, descriptor, kind, ARCHIVE_INPUT_ALL, options);
 
 	if (error)
 		return fail_to_read(converting, error);
@@ -295,8 +295,12 @@ static void become_child(pid_t parent, const sigset_t *signals)
 	sigprocmask(SIG_SETMASK, signals, NULL);
 }
 
-errcode_t limited_reader_start(struct limited_reader *reader, int descriptor, const struct archive_kind *kind)
+errcode_t limited_reader_start(struct limited_reader *reader, int descriptor, const struct archive_kind *kind,
+                               const struct scan_options *options)
 {
+	/* The child has no threads, shows nothing, and has little memory. */
+	const struct scan_options own = { .spool_directory = options->spool_directory, .counts = options->counts };
+
 	pid_t parent = getpid();
 	sigset_t all, old;
 	int ends[2];
@@ -319,7 +323,7 @@ errcode_t limited_reader_start(struct limited_reader *reader, int descriptor, co
 		become_child(parent, &old);
 		limit_memory(reader->report);
 		allow_time(reader->report);
-		_exit(convert(&converting, descriptor, kind) ? EXIT_FAILURE : EXIT_SUCCESS);
+		_exit(convert(&converting, descriptor, kind, &own) ? EXIT_FAILURE : EXIT_SUCCESS);
 	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	close(ends[1]);

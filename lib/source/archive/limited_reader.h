@@ -32,7 +32,7 @@ extern const struct archive_kind archive_kind_converted;
  * C library's locks when it forks. ENOMEM, errors of pipe(2) and fork(2).
  */
 MUST_CHECK errcode_t limited_reader_start(struct limited_reader *reader, int descriptor,
-                                          const struct archive_kind *kind);
+                                          const struct archive_kind *kind, const struct scan_options *options);
 
 /*
  * Ends the child, which has nothing more to do if error (of reading the pipe) is 0. Gives that error, or why the child

@@ -57,17 +57,15 @@ static bool find(const uint8_t *bytes, size_t count, bool has_target, struct loc
 
 errcode_t zip_names_restore(const struct archive_input *input, struct archive_entry *entry)
 {
-	la_int64_t position = archive_filter_bytes(input->archive, 0);
 	bool is_link = archive_entry_filetype(entry) == AE_IFLNK;
-	uint64_t end = position > 0 ? (uint64_t)position : 0;
+	uint64_t end = archive_input_position(input);
 	size_t count = end < MOST_BYTES ? (size_t)end : MOST_BYTES;
 	SCOPE_FREE uint8_t *bytes = malloc(count + 1);
 	struct local_header header;
 
 	if (!bytes)
 		return ENOMEM;
-	errcode_t error =
-		archive_input_read_back(input, bytes, count, end - count + (input->stream ? 0 : input->start));
+	errcode_t error = archive_input_read_back(input, bytes, count, end - count + (input->store ? 0 : input->start));
 
 	if (error || !find(bytes, count, is_link, &header))
 		return error;

@@ -107,6 +107,7 @@ struct source {
 	uint64_t bytes;                         /* how many that has */
 	char diff_id[SOURCE_DIGEST_DIGITS + 1]; /* of what that unpacks to */
 	bool must_unpack_to_diff_id;            /* else it is damaged */
+	struct warnings warnings;               /* owned; what was not taken of it as it is, in the last scan() */
 };
 
 /*

@@ -209,7 +209,8 @@ static errcode_t read_whole(struct layer_scan *scan, struct source_counts *count
 	                          scan->source->kind->scan(scan->source, &options, scan->pool, scan->tree, &problem) :
 	                          ENOMEM;
 
-	scan->is_direct = error || facts->asked_host;
+	/* What is told of a source is told each time. */
+	scan->is_direct = error || facts->asked_host || scan->source->warnings.count;
 	if (scan->is_direct)
 		drop_tree(scan);
 	problem_clear(&problem);

@@ -28,6 +28,29 @@ errcode_t decoder_run(struct decoder *decoder, uint8_t *bytes, size_t room, size
 	return decoder->place == DECODER_AT_END ? 0 : decoder->format->run(decoder, bytes, room, written);
 }
 
+errcode_t decoder_end(struct decoder *decoder)
+{
+	struct packed_reader *reader = &decoder->reader;
+	errcode_t error = 0;
+
+	decoder->place = DECODER_AT_END;
+	while (!error) {
+		size_t zeros = 0;
+
+		while (zeros < reader->count && !reader->bytes[zeros])
+			zeros++;
+		packed_reader_skip(reader, zeros);
+		if (reader->count) {
+			decoder->rest_at = packed_reader_position(reader);
+			return 0;
+		}
+		if (reader->is_at_end)
+			return 0;
+		error = packed_reader_fill(reader, 1);
+	}
+	return error;
+}
+
 errcode_t decoder_damaged(struct decoder *decoder, const char *reason)
 {
 	snprintf(decoder->reason, sizeof(decoder->reason), "%s", reason);

@@ -40,7 +40,7 @@ struct decoder_format {
 enum decoder_place {
 	DECODER_BEFORE_MEMBER, /* at the reader's position another member may begin */
 	DECODER_IN_MEMBER,
-	DECODER_AT_END, /* nothing comes any more; what comes after the last member of gzip is no concern of ours */
+	DECODER_AT_END, /* nothing comes any more */
 };
 
 struct decoder {
@@ -48,6 +48,7 @@ struct decoder {
 	struct packed_reader reader;
 	enum decoder_place place;
 	bool is_speculative; /* nobody knows yet whether a member begins where it does */
+	uint64_t rest_at;    /* at the end: where in the file something that is not zeros follows; 0: nothing does */
 	char reason[160];    /* of EBADMSG */
 	void *state;         /* the format's */
 };
@@ -67,6 +68,9 @@ void decoder_close(struct decoder *decoder);
 
 /* As format->run, until there is no more room or a member has ended. */
 MUST_CHECK errcode_t decoder_run(struct decoder *decoder, uint8_t *bytes, size_t room, size_t *written);
+
+/* For formats: nothing comes any more. Looks for what follows. Errors of reading. */
+MUST_CHECK errcode_t decoder_end(struct decoder *decoder);
 
 /* Records why; EBADMSG. */
 errcode_t decoder_damaged(struct decoder *decoder, const char *reason);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * gzip (RFC 1952): members one after another, each with the checksum and the length of the bytes that it unpacks to.
- * (libarchive compares neither.) As gzip(1) and libarchive do, we ignore bytes after the last member.
+ * (libarchive compares neither.) As gzip(1) does, we let callers warn of bytes after the last member.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -118,10 +118,8 @@ static errcode_t begin_member(struct decoder *decoder)
 	}
 	if (error)
 		return error;
-	if (!header) {
-		decoder->place = DECODER_AT_END;
-		return 0;
-	}
+	if (!header)
+		return decoder_end(decoder);
 	packed_reader_skip(reader, header);
 	gzip->checksum = gzip->length = 0;
 	gzip->step_bytes = 0;

@@ -57,6 +57,8 @@ errcode_t packed_file_read(const struct packed_file *file, void *bytes, size_t c
 		memcpy(bytes, (const char *)file->beginning + at, *got);
 		return 0;
 	}
+	if (file->read)
+		return interrupt_pending() ? EINTR : file->read(file->context, bytes, count, got);
 	do {
 		if (interrupt_pending())
 			return EINTR;

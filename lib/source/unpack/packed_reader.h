@@ -19,7 +19,10 @@ struct window_budget;
 
 /* A file that is read by any number of threads if it is a regular one, else by one, in order. */
 struct packed_file {
-	int descriptor;        /* borrowed */
+	int descriptor; /* borrowed */
+	/* What is no regular file may be no file at all: then this reads it, as packed_file_read() does. */
+	errcode_t (*read)(void *context, void *bytes, size_t count, size_t *got);
+	void *context;
 	bool is_regular;       /* it is read with pread(2) */
 	uint64_t start;        /* where in it the packed bytes begin */
 	uint64_t size_bytes;   /* of a regular file: of the packed bytes */

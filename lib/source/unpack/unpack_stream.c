@@ -30,6 +30,7 @@ struct unit {
 	uint64_t restart; /* where the last member begins, if it has given no bytes yet */
 	errcode_t error;  /* EAGAIN: it must be known that a member begins at `restart` before it is unpacked */
 	char *reason;     /* owned */
+	uint64_t rest_at; /* decoder.h's */
 	struct waiting_piece waiting[UNPACK_WAITING_PIECES];
 	size_t first, count; /* the pieces that wait, a ring */
 	bool is_left;        /* its thread has left it */
@@ -41,6 +42,7 @@ struct unpack_stream {
 	struct decoder decoder; /* the caller's own, used without threads; with threads its format is NULL */
 	errcode_t alone_error;  /* the decoder's error, reported after the bytes it has given */
 	char *damage;           /* why a unit is damaged; owned */
+	uint64_t rest_at;       /* of the last unit, once it has ended */
 
 	pthread_mutex_t lock; /* protects all members below, except what only a unit's thread uses */
 	pthread_cond_t changed;
@@ -241,12 +243,13 @@ static errcode_t search(struct unpack_stream *stream, size_t number, uint64_t *s
 	return error;
 }
 
-static void note_end(struct unpack_stream *stream, struct unit *unit, errcode_t error, const char *reason)
+static void note_end(struct unpack_stream *stream, struct unit *unit, errcode_t error, const struct decoder *decoder)
 {
 	pthread_mutex_lock(&stream->lock);
 	if (unit->state != UNIT_DROPPED) {
 		unit->error = error;
-		unit->reason = error == EBADMSG ? strdup(reason) : NULL;
+		unit->reason = error == EBADMSG ? strdup(decoder->reason) : NULL;
+		unit->rest_at = decoder->rest_at;
 		unit->state = UNIT_ENDED;
 	}
 	condition_wake(&stream->changed);
@@ -282,7 +285,7 @@ static void run_unit(struct unpack_stream *stream, struct unit *unit, size_t num
 
 	if (!error)
 		error = unpack_unit(stream, unit, &decoder);
-	note_end(stream, unit, error, decoder.reason);
+	note_end(stream, unit, error, &decoder);
 	decoder_close(&decoder);
 }
 
@@ -488,6 +491,7 @@ static errcode_t wait_for_piece(struct unpack_stream *stream, struct waiting_pie
 			if (unit->reason && !stream->damage)
 				stream->damage = strdup(unit->reason);
 			*restart = unit->restart;
+			stream->rest_at = unit->rest_at;
 			return unit->error;
 		} else if (interrupt_pending())
 			return EINTR;
@@ -514,25 +518,18 @@ static errcode_t get_piece(struct unpack_stream *stream, struct waiting_piece *p
 	return error ? error : unpack_alone(stream, piece);
 }
 
-static errcode_t next_piece(struct unpack_stream *stream, struct waiting_piece *piece)
-{
-	errcode_t error = get_piece(stream, piece);
-
-	if (!error)
-		error = source_counts_unpacked(stream->source.counts, piece->bytes);
-	if (error)
-		unpacked_store_give_back(stream->source.store, TAKE(piece->buffer));
-	return error;
-}
-
 errcode_t unpack_stream_next(struct unpack_stream *stream, const uint8_t **bytes, size_t *count,
                              struct problem *problem)
 {
 	struct waiting_piece piece;
-	errcode_t error = next_piece(stream, &piece);
+	errcode_t error = get_piece(stream, &piece);
 
+	if (!error)
+		error = source_counts_unpacked(stream->source.counts, piece.bytes);
+	if (error)
+		unpacked_store_give_back(stream->source.store, TAKE(piece.buffer));
 	*bytes = piece.buffer;
-	*count = piece.bytes;
+	*count = error ? 0 : piece.bytes;
 	if (!error && piece.bytes)
 		error = unpacked_store_add(stream->source.store, piece.buffer, piece.bytes, problem);
 	if (error)
@@ -540,16 +537,9 @@ errcode_t unpack_stream_next(struct unpack_stream *stream, const uint8_t **bytes
 	return error;
 }
 
-errcode_t unpack_stream_drain(struct unpack_stream *stream)
+uint64_t unpack_stream_rest(const struct unpack_stream *stream)
 {
-	struct waiting_piece piece;
-	errcode_t error;
-
-	do {
-		error = next_piece(stream, &piece);
-		unpacked_store_give_back(stream->source.store, piece.buffer);
-	} while (!error && piece.bytes);
-	return error;
+	return stream->decoder.format ? stream->decoder.rest_at : stream->rest_at;
 }
 
 const char *unpack_stream_reason(const struct unpack_stream *stream)
