@@ -63,6 +63,7 @@ source_sources := \
 	lib/source/owners/owner_map.c \
 	lib/source/pack/cache_files.c \
 	lib/source/pack/cache_upkeep.c \
+	lib/source/pack/heartbeat.c \
 	lib/source/pack/layer_cache.c \
 	lib/source/pack/layer_scan.c \
 	lib/source/pack/pack_index_make.c \

@@ -74,7 +74,7 @@ START_TEST(json_lines_add_up)
 			ck_assert_ptr_eq(strstr(line, "{\"stage\": \"scan\", \"seconds\": "), line);
 			ck_assert_ptr_nonnull(
 				strstr(line, ", \"bytes\": 0, \"total_bytes\": 0, \"files\": 17, \"total_files\": 0, "
-			                     "\"seconds_left\": null}"));
+			                     "\"seconds_left\": null, \"waiting\": false}"));
 		}
 		last = line;
 		lines++;
@@ -84,12 +84,13 @@ START_TEST(json_lines_add_up)
 	ck_assert_ptr_nonnull(strstr(last, "\"stage\": \"copy\""));
 	ck_assert_ptr_nonnull(
 		strstr(last, ", \"bytes\": 30000, \"total_bytes\": 30000, \"files\": 10000, \"total_files\": 10000, "
-	                     "\"seconds_left\": 0.00}"));
+	                     "\"seconds_left\": 0.00, \"waiting\": false}"));
 }
 END_TEST
 
 /* Shows a little of a copy on a terminal of so many columns; text is what came out of it. */
-static void show_on_terminal(unsigned short columns, enum progress_style style, char *text, size_t text_bytes)
+static void show_on_terminal(unsigned short columns, enum progress_style style, bool waits, char *text,
+                             size_t text_bytes)
 {
 	struct winsize size = { .ws_row = 24, .ws_col = columns };
 	struct progress *progress;
@@ -102,6 +103,7 @@ static void show_on_terminal(unsigned short columns, enum progress_style style, 
 	ck_assert_ptr_nonnull(progress);
 	progress_stage(progress, "copy", UINT64_C(3) << 30, 84000);
 	progress_add(progress, UINT64_C(1) << 30, 1234);
+	progress_wait(progress, waits);
 	wait_milliseconds(300);
 	progress_end(progress);
 	fclose(stream);
@@ -126,7 +128,7 @@ START_TEST(the_bar_fits_the_terminal)
 	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
 		size_t columns = widths[i] ? widths[i] : 80;
 
-		show_on_terminal(widths[i], i % 2 ? PROGRESS_AUTO : PROGRESS_BAR, text, sizeof(text));
+		show_on_terminal(widths[i], i % 2 ? PROGRESS_AUTO : PROGRESS_BAR, false, text, sizeof(text));
 		ck_assert_ptr_null(strchr(text, '\n'));
 		/* Each drawing: carriage return, the line, and the code that clears the rest. */
 		char *at = text;
@@ -155,6 +157,18 @@ START_TEST(the_bar_fits_the_terminal)
 		if (columns >= 80)
 			ck_assert_ptr_nonnull(strstr(text, "\rcopy  33%  [########----------------]  1.0 GiB of"));
 	}
+}
+END_TEST
+
+START_TEST(it_says_that_it_waits)
+{
+	char text[65536];
+
+	setenv("TERM", "xterm", 1);
+	show_on_terminal(60, PROGRESS_BAR, true, text, sizeof(text));
+	ck_assert_ptr_nonnull(strstr(text, "\rcopy  33%  waiting for another build  1.0 GiB of 3.0 GiB"));
+	show_on_terminal(30, PROGRESS_BAR, true, text, sizeof(text));
+	ck_assert_ptr_null(strstr(text, "waiting"));
 }
 END_TEST
 
@@ -256,6 +270,7 @@ int main(void)
 	tcase_add_test(tests, json_lines_add_up);
 	if (has_terminals()) {
 		tcase_add_test(tests, the_bar_fits_the_terminal);
+		tcase_add_test(tests, it_says_that_it_waits);
 		tcase_add_test(tests, names_without_numbers_have_none);
 		tcase_add_test(tests, a_dumb_terminal_gets_no_bar);
 	} else {

@@ -12,8 +12,10 @@
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
 #include "support/scope_lock.h"
+#include "support/seconds.h"
 
 #define WAIT_NANOSECONDS 5000000
+#define LEAST_STILL_SECONDS 1
 
 static void note(struct layer_cache *cache, struct problem *first, uint64_t *count, struct problem *problem,
                  const char *consequence)
@@ -106,9 +108,30 @@ errcode_t cache_file_remove(const struct layer_cache *cache, const char *name, i
 	return errno;
 }
 
-/* Threads of a pool get no signals, so they cannot wait in flock(2): nothing would end that. */
-errcode_t cache_wait(void)
+/* The last time that somebody wrote to the file or set its times is so long ago. */
+static bool is_old(const struct stat *status)
 {
+	const time_t oldest = time(NULL) - CACHE_STILL_SECONDS;
+
+	return status->st_atim.tv_sec < oldest && status->st_mtim.tv_sec < oldest;
+}
+
+/* Threads of a pool get no signals, so they cannot wait in flock(2): nothing would end that. */
+errcode_t cache_wait(const struct layer_cache *cache, const char *name, bool beats, struct cache_waiting *waiting)
+{
+	const double now = seconds_of(CLOCK_MONOTONIC);
+	struct stat status = { 0 };
+	bool is_there = fstatat(cache->directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+
+	if (!waiting->since_seconds || !is_there || !file_version_is(&waiting->version, &status)) {
+		waiting->since_seconds = now;
+		waiting->version = file_version_of(&status);
+	}
+	const double still = now - waiting->since_seconds;
+
+	/* The clock of a server may be another one, so time stamps alone are not enough. */
+	if (still >= CACHE_STILL_SECONDS || (beats && is_there && still >= LEAST_STILL_SECONDS && is_old(&status)))
+		return ETIMEDOUT;
 	nanosleep(&(struct timespec){ .tv_nsec = WAIT_NANOSECONDS }, NULL);
 	return interrupt_pending() ? EINTR : 0;
 }

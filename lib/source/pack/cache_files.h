@@ -63,8 +63,24 @@ int cache_file_lock(const struct layer_cache *cache, const char *name, int flags
 /* Takes a name away if it still leads to this file. Errors of unlinkat(2). */
 MUST_CHECK errcode_t cache_file_remove(const struct layer_cache *cache, const char *name, int descriptor);
 
-/* Lets others come forward for a moment. EINTR: a signal has arrived. */
-MUST_CHECK errcode_t cache_wait(void);
+/*
+ * Waiting for another process, which has locked a file. Such a process may be stopped, or its control group frozen, or
+ * its host gone: after CACHE_STILL_SECONDS in which the file stayed as it was, nobody waits any longer.
+ */
+#define CACHE_STILL_SECONDS 60
+
+struct cache_waiting {
+	double since_seconds; /* of CLOCK_MONOTONIC: when the file was found to be as follows; 0: not yet */
+	struct file_version version;
+};
+
+/*
+ * Lets others come forward for a moment. beats: whoever has locked the file shows that it goes on (heartbeat.h), so
+ * a file whose time is that old needs not be watched so long. EINTR: a signal has arrived; ETIMEDOUT: the file stands
+ * still.
+ */
+MUST_CHECK errcode_t cache_wait(const struct layer_cache *cache, const char *name, bool beats,
+                                struct cache_waiting *waiting);
 
 /* Finds what a blob unpacks to. False: it is not known, or the blob has another size. */
 bool cache_blob_find(const struct layer_cache *cache, const char *digest, uint64_t bytes,

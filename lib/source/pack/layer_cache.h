@@ -16,7 +16,8 @@
  * made under the exclusive lock of KIND.DIGEST.making, which gets the pack's name when all of it is on disk; others
  * who want that layer wait for the lock, or for the name. A file of this kind that nobody has locked was left by a
  * process that was killed; the next one that wants the layer, or that drops, takes it away. No thread waits for a lock
- * while it has another one, so none waits for ever.
+ * while it has another one. A process that makes a pack touches its file every few seconds; if a locked file stands
+ * still for a minute, its process may be stopped, and the layer is read without the cache. So none waits for ever.
  *
  * The folder is the caller's: it is refused if it belongs to another user, or if others can write to it, or if it is a
  * symbolic link. Nothing in it is opened through a symbolic link.

@@ -10,6 +10,7 @@
 #include "source/archive/archive_kind.h"
 #include "source/kind/source_digest.h"
 #include "source/pack/cache_files.h"
+#include "source/pack/heartbeat.h"
 #include "source/pack/pack.h"
 #include "source/pack/pack_options.h"
 #include "tree/contents.h"
@@ -27,6 +28,8 @@ struct layer_scan {
 	char making[CACHE_NAME_BYTES]; /* the file in which its pack is made */
 	bool is_layer;                 /* of an OCI image: the name of its pack is not that of its file */
 	bool is_direct;                /* the cache cannot help: the source is read without it */
+	bool is_waiting;               /* for another process, and that is shown */
+	struct cache_waiting waiting;
 	enum layer_use use;
 	uint64_t pack_bytes; /* on the disk */
 	struct tree *tree;
@@ -70,6 +73,33 @@ static errcode_t go_without(struct layer_scan *scan, struct problem *problem)
 	cache_note_failure(scan->cache, problem, "it is read without the cache");
 	scan->is_direct = true;
 	return 0;
+}
+
+/* Waits a moment for the process that has locked the file, unless it stands still. beats: as that of cache_wait(). */
+static errcode_t wait_for(struct layer_scan *scan, const char *file, bool beats)
+{
+	SCOPE_FREE char *path = cache_file_path(scan->cache, file);
+	struct problem problem = { 0 };
+
+	if (!scan->is_waiting)
+		progress_wait(scan->options->progress, 1);
+	scan->is_waiting = true;
+	errcode_t error = cache_wait(scan->cache, file, beats, &scan->waiting);
+
+	if (error != ETIMEDOUT)
+		return error;
+	problem_set_reason(&problem, error, path, "cannot use",
+	                   "another process has locked it, and has done nothing for %u seconds: it may be stopped",
+	                   CACHE_STILL_SECONDS);
+	return go_without(scan, &problem);
+}
+
+static void stop_waiting(struct layer_scan *scan)
+{
+	if (scan->is_waiting)
+		progress_wait(scan->options->progress, -1);
+	scan->is_waiting = false;
+	scan->waiting = (struct cache_waiting){ 0 };
 }
 
 static void drop_tree(struct layer_scan *scan)
@@ -134,7 +164,7 @@ static errcode_t try_pack(struct layer_scan *scan, const char *name)
 	SCOPE_FREE char *path = pack_path(scan, name);
 
 	if (descriptor < 0 && errno == EWOULDBLOCK)
-		return cache_wait();
+		return wait_for(scan, file, false);
 	if (descriptor < 0 && errno == ENOENT)
 		return 0;
 	if (descriptor < 0) {
@@ -233,7 +263,7 @@ static errcode_t publish(struct layer_scan *scan, int descriptor, const char *na
 	 * lock it for a moment to find out.
 	 */
 	while (!error && flock(descriptor, LOCK_SH | LOCK_NB))
-		error = errno == EWOULDBLOCK ? cache_wait() : errno;
+		error = errno == EWOULDBLOCK ? cache_wait(cache, file, false, &scan->waiting) : errno;
 	scan->use = LAYER_MADE;
 	if (!error)
 		error = read_pack(scan, descriptor, name, &problem);
@@ -342,6 +372,20 @@ static bool is_made(const struct layer_scan *scan)
 	return *name && cache_has_pack(scan->cache, name);
 }
 
+/* Makes the pack, while others see that this goes on; the descriptor is taken. */
+static errcode_t make_and_beat(struct layer_scan *scan, int descriptor)
+{
+	SCOPE_CLOSE int beating = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+	struct heartbeat heartbeat;
+
+	stop_waiting(scan);
+	heartbeat_start(&heartbeat, beating);
+	errcode_t error = make_pack(scan, descriptor);
+
+	heartbeat_stop(&heartbeat);
+	return error;
+}
+
 /* Makes the pack unless another process does so, or has done so. */
 static errcode_t make_or_wait(struct layer_scan *scan)
 {
@@ -349,7 +393,7 @@ static errcode_t make_or_wait(struct layer_scan *scan)
 	int descriptor = cache_file_lock(scan->cache, scan->making, O_RDWR | O_CREAT, LOCK_EX);
 
 	if (descriptor < 0 && errno == EWOULDBLOCK)
-		return cache_wait();
+		return wait_for(scan, scan->making, true);
 	if (descriptor >= 0 && !cache_file_is(scan->cache, scan->making, descriptor)) {
 		close(descriptor);
 		return 0;
@@ -363,7 +407,7 @@ static errcode_t make_or_wait(struct layer_scan *scan)
 		return go_without(scan, &problem);
 	}
 	if (!is_made(scan))
-		return make_pack(scan, descriptor);
+		return make_and_beat(scan, descriptor);
 	(void)!cache_file_remove(scan->cache, scan->making, descriptor);
 	close(descriptor);
 	return 0;
@@ -385,6 +429,7 @@ static errcode_t get_pack(struct layer_scan *scan)
 		if (!error && !scan->tree && !scan->is_direct)
 			error = make_or_wait(scan);
 	}
+	stop_waiting(scan);
 	return error;
 }
 

@@ -119,7 +119,7 @@ static errcode_t prepare_copier(const struct writing *writing, struct copier *co
 	return error || !copier->slice ? ENOMEM : 0;
 }
 
-/* Where the piece ends that can become a hole. */
+/* Returns the end of the piece that can become a hole. */
 static size_t hole_end(size_t at, size_t count)
 {
 	return count - at < HOLE_BYTES ? count : at + HOLE_BYTES;

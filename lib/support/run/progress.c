@@ -35,6 +35,7 @@ struct progress {
 	 */
 	alignas(128) _Atomic uint64_t bytes;
 	_Atomic uint64_t files;
+	atomic_int waiting; /* how many wait for another process */
 	alignas(128) struct {
 		_Atomic uint64_t names, bytes, folders, listed;
 	} found;
@@ -60,6 +61,7 @@ struct picture {
 	double seconds, seconds_all; /* since the beginning of the stage, and of all work */
 	double fraction;             /* done; negative: unknown */
 	double seconds_left;         /* negative: unknown */
+	bool is_waiting;             /* for another process */
 };
 
 static struct found read_found(struct progress *progress)
@@ -123,6 +125,7 @@ static struct picture read_figures(struct progress *progress)
 		.seconds = now - progress->begin,
 		.seconds_all = now - progress->start,
 		.fraction = -1,
+		.is_waiting = atomic_load_explicit(&progress->waiting, memory_order_relaxed) > 0,
 	};
 
 	if (picture.total_bytes)
@@ -144,17 +147,18 @@ static void write_json(FILE *stream, const struct picture *picture)
 	json_row(&json, NULL, JSON_TEXT("stage", picture->stage), JSON_NUMBER("seconds", picture->seconds, 3),
 	         JSON_COUNT("bytes", picture->bytes), JSON_COUNT("total_bytes", picture->total_bytes),
 	         JSON_COUNT("files", picture->files), JSON_COUNT("total_files", picture->total_files),
-	         JSON_NUMBER("seconds_left", picture->seconds_left < 0 ? NAN : picture->seconds_left, 2));
+	         JSON_NUMBER("seconds_left", picture->seconds_left < 0 ? NAN : picture->seconds_left, 2),
+	         JSON_BOOLEAN("waiting", picture->is_waiting));
 	errcode_t error = json_end(&json);
 
 	(void)error;
 }
 
 /* The parts of a line, from left to right. */
-enum part { PART_STAGE, PART_BAR, PART_BYTES, PART_RATE, PART_FILES, PART_LEFT, PARTS };
+enum part { PART_STAGE, PART_WAITING, PART_BAR, PART_BYTES, PART_RATE, PART_FILES, PART_LEFT, PARTS };
 
 /* Most important first: a narrow terminal loses the last ones. The bar gets the remaining columns. */
-static const enum part by_importance[] = { PART_STAGE, PART_BYTES, PART_LEFT, PART_RATE, PART_FILES };
+static const enum part by_importance[] = { PART_STAGE, PART_WAITING, PART_BYTES, PART_LEFT, PART_RATE, PART_FILES };
 
 #define PART_BYTES_MOST 96
 
@@ -259,6 +263,8 @@ static void draw_bar(FILE *stream, const struct picture *picture)
 	struct line line = { 0 };
 
 	put_fraction(&line, picture);
+	if (picture->is_waiting)
+		put(&line, PART_WAITING, "  waiting for another build");
 	put_bytes(&line, picture);
 	put_files(&line, picture);
 	put_time_left(&line, picture);
@@ -414,6 +420,12 @@ void progress_add(struct progress *progress, uint64_t bytes, uint64_t files)
 		atomic_fetch_add_explicit(&progress->bytes, bytes, memory_order_relaxed);
 	if (files)
 		atomic_fetch_add_explicit(&progress->files, files, memory_order_relaxed);
+}
+
+void progress_wait(struct progress *progress, int more)
+{
+	if (progress)
+		atomic_fetch_add_explicit(&progress->waiting, more, memory_order_relaxed);
 }
 
 void progress_end(struct progress *progress)

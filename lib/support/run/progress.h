@@ -38,6 +38,9 @@ void progress_stage(struct progress *progress, const char *name, uint64_t total_
 /* Adds completed work; any thread. */
 void progress_add(struct progress *progress, uint64_t bytes, uint64_t files);
 
+/* One more (1) or one less (-1) waits for what another process does, which is shown. Any thread. */
+void progress_wait(struct progress *progress, int more);
+
 /* Sets the work of the stages to come, once it is known. Main thread only. */
 void progress_expect(struct progress *progress, uint64_t files, uint64_t bytes);
 
