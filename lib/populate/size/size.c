@@ -27,6 +27,7 @@ struct size_search {
 	struct sizing *sizing;
 	struct problem *problem;
 	uint64_t too_small, enough;     /* bounds of the answer; 0: not known yet */
+	uint64_t asked;                 /* the size for which mke2fs made a filesystem of `enough` */
 	uint64_t enough_journal_blocks; /* of the journal that mke2fs made for size `enough` */
 	bool wants_journal;             /* a large enough filesystem has a journal */
 	uint64_t kib, last_kib;         /* the size that was judged, and the previous one; 0: none */
@@ -101,6 +102,7 @@ static errcode_t judge(struct size_search *search)
 	uint64_t made_kib = sizing->room.blocks * block_kib(sizing);
 
 	search->enough = made_kib < search->kib ? made_kib : search->kib;
+	search->asked = search->kib;
 	search->enough_journal_blocks = sizing->room.journal_blocks;
 	return 0;
 }
@@ -224,8 +226,15 @@ static errcode_t search_smallest(struct sizing *sizing, uint64_t *kib, struct pr
 	if (!search.enough)
 		return problem_set_reason(problem, EXT2MB_ET_NO_SPACE, sizing->plan->options->image,
 		                          "the source does not fit", "no size leaves as much free as --free says");
-	search.kib = *kib = search.enough;
-	return judge(&search);
+	search.kib = search.enough;
+	error = judge(&search);
+	/* Without the last group that mke2fs leaves out it may divide inodes among groups in another way. */
+	if (!error && search.too_small == search.kib) {
+		search.kib = search.asked;
+		error = judge(&search);
+	}
+	*kib = search.kib;
+	return error;
 }
 
 /* True if everything could fit a filesystem that is too small for the default blocks. */
@@ -284,8 +293,25 @@ static bool given_kib(const struct sizing *sizing, const char *size, uint64_t *k
 }
 
 /*
- * Reports how large the image would have to be. found is the problem with the size itself, which is reported if it is
- * another one.
+ * Tries the size with the inodes of the smallest filesystem that is enough, which was made last: mke2fs's own number of
+ * inodes may be what it refuses in a small filesystem, as inodes of 4 KiB, or what leaves no room for the journal.
+ */
+static bool fits_with_least_inodes(struct sizing *sizing, const char *size)
+{
+	struct problem attempt = { 0 };
+
+	if (!sizing->run.inodes)
+		return false;
+	sizing->base_inodes = sizing->run.inodes;
+	errcode_t error = size_try(sizing, size, &attempt);
+
+	problem_clear(&attempt);
+	return !error && !size_missing_inodes(sizing) && size_spare_blocks(sizing) >= 0;
+}
+
+/*
+ * Reports how large the image would have to be, unless the size is enough after all. found is the problem with the size
+ * itself, which is reported if it is another one.
  */
 static errcode_t too_small(struct sizing *sizing, const char *size, struct problem *found)
 {
@@ -302,7 +328,12 @@ static errcode_t too_small(struct sizing *sizing, const char *size, struct probl
 		return search_error;
 	}
 	problem_clear(&attempt);
-	if (error && (search_error || !understood || kib >= least_kib)) {
+	bool is_enough = !search_error && understood && kib >= least_kib;
+	if (is_enough && fits_with_least_inodes(sizing, size)) {
+		problem_clear(found);
+		return 0;
+	}
+	if (error && (search_error || !understood || is_enough)) {
 		problem_move(problem, found);
 		return error;
 	}
