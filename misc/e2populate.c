@@ -189,6 +189,9 @@ static void report_print(const struct populate_options *options, const struct po
 		printf("%s of data share blocks with the source\n", units_bytes(report->shared_bytes).text);
 	else if (options->layer_cache.path && options->reflink != REFLINK_NEVER && report->data_bytes)
 		puts("no data share blocks with the layer cache: both must be on one XFS or btrfs");
+	if (report->links.followed)
+		printf("%" PRIu64 " director%s put where a symbolic link leads\n", report->links.followed,
+		       report->links.followed == 1 ? "y" : "ies");
 	if (report->zero_blocks)
 		printf("%" PRIu64 " block%s of zeros became holes\n", report->zero_blocks,
 		       units_plural(report->zero_blocks));
@@ -320,7 +323,9 @@ static errcode_t report_print_json(const struct populate_options *options, const
 	write_protected(&json, report);
 	if (report->delta.old_path)
 		form_delta_json(&json, &report->delta);
-	json_members(&json, JSON_COUNT("warnings", report->warnings.count), JSON_BOOLEAN("verified", report->verified),
+	json_members(&json, JSON_COUNT("links_followed", report->links.followed),
+	             JSON_COUNT("links_replaced", report->links.replaced),
+	             JSON_COUNT("warnings", report->warnings.count), JSON_BOOLEAN("verified", report->verified),
 	             JSON_BOOLEAN("skipped_image", report->skipped[SCAN_IMAGE]));
 	write_times(&json, "seconds", report->seconds, shown);
 	write_times(&json, "serial_seconds", report->serial_seconds, shown);

@@ -4,6 +4,7 @@
 
 #include "dm_verity_options.h"
 #include "e2populate_set.h"
+#include "keep_links_option.h"
 #include "layer_cache_command.h"
 #include "platform_option.h"
 #include "source_limits_option.h"
@@ -97,6 +98,7 @@ static const struct option_row own_rows[] = {
 	  .set = set_whiteouts,
 	  .help = "how a SOURCE removes files of those before it (oci: .wh.NAME; to-overlayfs: oci,\n"
 	          "kept as overlayfs's own): " },
+	KEEP_LINKS_ROW(options.layering.follows_links),
 	{ .heading = "Owners and metadata" },
 	{ .name = "owner-map",
 	  .argument = "FILE",

@@ -86,12 +86,13 @@ void set_id_map(struct command *command, const struct taken_option *option)
 
 static const struct {
 	const char *name;
-	struct source_layering layering;
+	enum whiteout_form whiteouts;
+	enum whiteout_keeping keeping;
 } whiteouts[] = {
-	{ "none", { .whiteouts = WHITEOUTS_NONE, .keeping = WHITEOUTS_DROPPED } },
-	{ "oci", { .whiteouts = WHITEOUTS_OCI, .keeping = WHITEOUTS_DROPPED } },
-	{ "overlayfs", { .whiteouts = WHITEOUTS_OVERLAYFS, .keeping = WHITEOUTS_DROPPED } },
-	{ "to-overlayfs", { .whiteouts = WHITEOUTS_OCI, .keeping = WHITEOUTS_AS_OVERLAYFS } },
+	{ "none", WHITEOUTS_NONE, WHITEOUTS_DROPPED },
+	{ "oci", WHITEOUTS_OCI, WHITEOUTS_DROPPED },
+	{ "overlayfs", WHITEOUTS_OVERLAYFS, WHITEOUTS_DROPPED },
+	{ "to-overlayfs", WHITEOUTS_OCI, WHITEOUTS_AS_OVERLAYFS },
 };
 
 const char *whiteouts_name(unsigned int index)
@@ -101,7 +102,10 @@ const char *whiteouts_name(unsigned int index)
 
 void set_whiteouts(struct command *command, const struct taken_option *option)
 {
-	command->options.layering = whiteouts[option->value].layering;
+	struct source_layering *layering = &command->options.layering;
+
+	layering->whiteouts = whiteouts[option->value].whiteouts;
+	layering->keeping = whiteouts[option->value].keeping;
 }
 
 void set_metadata(struct command *command, const struct taken_option *option)

@@ -51,6 +51,9 @@ static void print_report(const struct command *command, const struct update_repo
 	if (command->options.layer_cache.path)
 		printf("%u layer%s from the cache, %u unpacked into it\n", report->layers_cached,
 		       report->layers_cached == 1 ? "" : "s", report->layers_made);
+	if (report->links.followed)
+		printf("%" PRIu64 " director%s put where a symbolic link leads\n", report->links.followed,
+		       report->links.followed == 1 ? "y" : "ies");
 	if (report->grown_bytes)
 		printf("larger by %s\n", units_bytes(report->grown_bytes).text);
 	if (*report->root_hash)
@@ -65,14 +68,15 @@ static errcode_t print_json(const struct command *command, const struct update_r
 	struct json json = { .stream = stdout };
 
 	json_open_object(&json, NULL);
-	json_members(&json, JSON_TEXT("image", command->options.image),
-	             JSON_BOOLEAN("dry_run", command->options.is_dry_run), JSON_COUNT("added", report->added),
-	             JSON_COUNT("replaced", report->replaced), JSON_COUNT("metadata_changed", report->changed),
-	             JSON_COUNT("removed", report->removed), JSON_COUNT("unchanged", report->unchanged),
-	             JSON_COUNT("data_bytes", report->data_bytes), JSON_COUNT("transactions", report->commits),
-	             JSON_COUNT("logged_blocks", report->logged_blocks),
-	             JSON_COUNT("direct_blocks", report->direct_blocks), JSON_COUNT("grown_bytes", report->grown_bytes),
-	             JSON_COUNT("warnings", report->warnings.count));
+	json_members(
+		&json, JSON_TEXT("image", command->options.image), JSON_BOOLEAN("dry_run", command->options.is_dry_run),
+		JSON_COUNT("added", report->added), JSON_COUNT("replaced", report->replaced),
+		JSON_COUNT("metadata_changed", report->changed), JSON_COUNT("removed", report->removed),
+		JSON_COUNT("unchanged", report->unchanged), JSON_COUNT("data_bytes", report->data_bytes),
+		JSON_COUNT("transactions", report->commits), JSON_COUNT("logged_blocks", report->logged_blocks),
+		JSON_COUNT("direct_blocks", report->direct_blocks), JSON_COUNT("grown_bytes", report->grown_bytes),
+		JSON_COUNT("links_followed", report->links.followed),
+		JSON_COUNT("links_replaced", report->links.replaced), JSON_COUNT("warnings", report->warnings.count));
 	if (command->options.layer_cache.path)
 		json_members(&json, JSON_COUNT("layers_made", report->layers_made),
 		             JSON_COUNT("layers_cached", report->layers_cached));

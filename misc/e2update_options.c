@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "keep_links_option.h"
 #include "platform_option.h"
 #include "share_option.h"
 #include "source_option.h"
@@ -130,6 +131,7 @@ static const struct option_row options[] = {
 	  .words = "none|oci|overlayfs",
 	  FIELD(options.layering.whiteouts),
 	  .help = "how a SOURCE removes files of IMAGE and of those before it (oci: .wh.NAME)" },
+	KEEP_LINKS_ROW(options.layering.follows_links),
 	{ .heading = "What is taken from SOURCE" },
 	PLATFORM_ROW(options.platform),
 	{ .name = "exclude",
@@ -284,6 +286,8 @@ static void check_command(const struct command *command)
 		usage_error("neither -d SOURCE nor --remove PATH is given: nothing would be changed");
 	if (command->options.mirrors && !command->sources.count)
 		usage_error("--mirror without -d SOURCE would remove everything");
+	if (command->options.mirrors && command->options.layering.follows_links)
+		usage_error("--mirror removes links that no SOURCE has, and --keep-directory-links keeps them");
 	if (command->is_quiet && command->is_verbose)
 		usage_error("-q and -v contradict each other");
 }

@@ -320,6 +320,7 @@ static errcode_t scan_tree(struct scanned *scanned, const struct workplace *work
 		.takes_encrypted = true,
 		.platform = options->platform,
 		.configuration = options->oci_config ? &report->configuration : NULL,
+		.links = &report->links,
 		.warnings = &report->warnings,
 		.progress = options->progress,
 	};

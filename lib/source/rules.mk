@@ -43,6 +43,7 @@ source_sources := \
 	lib/source/kind/stored_contents.c \
 	lib/source/labels/file_contexts.c \
 	lib/source/labels/labels.c \
+	lib/source/layers/directory_links.c \
 	lib/source/layers/docker_archive.c \
 	lib/source/layers/image_configuration.c \
 	lib/source/layers/image_files.c \

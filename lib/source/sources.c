@@ -274,9 +274,16 @@ static errcode_t add_base(struct stack *stack, size_t count, struct pool *pool, 
 	return 0;
 }
 
-static errcode_t merge(struct stack *stack, enum whiteout_keeping keeping, struct pool *pool, struct tree **ret,
-                       struct problem *problem)
+static errcode_t merge(struct stack *stack, const struct source_layering *layering, struct pool *pool,
+                       struct tree **ret, struct problem *problem)
 {
+	const struct merge_options options = {
+		.keeping = layering->keeping,
+		.follows_links = layering->follows_links,
+		.pool = pool,
+		.links = stack->options->links,
+		.warnings = stack->options->warnings,
+	};
 	size_t links = stack->base ? count_links_below(stack) : 0;
 
 	if (stack->count == 1 && stack->layers[0].whiteouts == WHITEOUTS_NONE && !links) {
@@ -286,7 +293,7 @@ static errcode_t merge(struct stack *stack, enum whiteout_keeping keeping, struc
 	errcode_t error = links ? add_base(stack, links, pool, problem) : 0;
 
 	return error ? error :
-	               tree_merge(stack->layers, (uint32_t)(stack->count + stack->has_base_layer), keeping, ret,
+	               tree_merge(stack->layers, (uint32_t)(stack->count + stack->has_base_layer), &options, ret,
 	                          problem);
 }
 
@@ -322,7 +329,7 @@ errcode_t sources_scan(const char *const *sources, uint32_t count, const struct 
 	if (!error)
 		error = take_warnings(&stack, options->warnings);
 	if (!error)
-		error = merge(&stack, layering->keeping, pool, ret, problem);
+		error = merge(&stack, layering, pool, ret, problem);
 	for (size_t i = 0; i < stack.count + stack.has_base_layer; i++) {
 		tree_destroy(stack.layers[i].tree);
 		links_below_destroy(&stack.layers[i].below);

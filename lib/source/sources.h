@@ -21,6 +21,7 @@ struct source_layering {
 	const struct source_base *base; /* NULL: nothing */
 	enum whiteout_form whiteouts;   /* of directories and archives; the layers of OCI images have their own */
 	enum whiteout_keeping keeping;  /* see source/layers/merge.h */
+	bool follows_links;             /* likewise */
 };
 
 /*

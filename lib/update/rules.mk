@@ -19,6 +19,7 @@ update_sources := \
 	lib/update/compare/decide.c \
 	lib/update/compare/find.c \
 	lib/update/compare/folded_names.c \
+	lib/update/compare/image_links.c \
 	lib/update/compare/inode_map.c \
 	lib/update/compare/linked_files.c \
 	lib/update/compare/removals.c \

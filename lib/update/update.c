@@ -11,6 +11,7 @@
 #include "update/build/plain_path.h"
 #include "update/carry_out.h"
 #include "update/compare/compare.h"
+#include "update/compare/image_links.h"
 #include "update/compare/linked_files.h"
 #include "update/target/against.h"
 #include "update/holes.h"
@@ -62,6 +63,7 @@ static errcode_t read_sources(const struct update_options *options, const struct
 		.asks_for_holes = options->zeros_of_source,
 		.asks_for_projects = volume->format.project,
 		.platform = options->platform,
+		.links = &report->links,
 		.warnings = &report->warnings,
 		.progress = options->progress,
 	};
@@ -218,6 +220,9 @@ static errcode_t update_with(const struct update_options *options, struct pool *
 		return error;
 	}
 	error = read_sources(options, &target.volume, plan.base, pool, report, &plan.tree, problem);
+	if (!error && options->layering.follows_links)
+		error = image_links_follow(options, &target.volume, plan.base, pool, plan.tree, &report->links.followed,
+		                           problem);
 	if (!error)
 		error = protected_nodes_find(&plan.protected, plan.tree, &target.volume.format, options->image,
 		                             problem);

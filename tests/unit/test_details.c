@@ -111,7 +111,7 @@ START_TEST(merged)
 	give_project(upper, "new", 6);
 	struct merge_layer layers[] = { { .tree = lower }, { .tree = upper } };
 
-	ck_assert_int_eq(tree_merge(layers, 2, false, &tree, &problem), 0);
+	ck_assert_int_eq(tree_merge(layers, 2, &(const struct merge_options){ 0 }, &tree, &problem), 0);
 	ck_assert_uint_eq(project_at(tree, ""), 0);
 	ck_assert_uint_eq(project_at(tree, "d"), 5);
 	ck_assert_uint_eq(project_at(tree, "d/gone"), 0);

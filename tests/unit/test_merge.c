@@ -30,7 +30,8 @@ static errcode_t merge(const char *const *texts, uint32_t count, bool keeps_whit
 	for (uint32_t i = 0; i < count; i++)
 		layers[i] = (struct merge_layer){ .tree = text_tree(names[i], texts[i] + 1),
 			                          .whiteouts = form_of(texts[i]) };
-	errcode_t error = tree_merge(layers, count, keeps_whiteouts, ret, problem);
+	errcode_t error =
+		tree_merge(layers, count, &(const struct merge_options){ .keeping = keeps_whiteouts }, ret, problem);
 
 	for (uint32_t i = 0; i < count; i++)
 		ck_assert_ptr_null(layers[i].tree);
@@ -82,7 +83,7 @@ END_TEST
 START_TEST(anything_else_is_replaced)
 {
 	expect_merged(
-		LAYERS("nd1 a\nd2 a/b\nf3 a/b/c\nf4 f\ns5 s f\nd6 d\nd7 d/e", "nf11 a\nd12 f\nf13 f/g\nd14 s\ns15 d f"),
+		LAYERS("nd1 a\nd2 a/b\nf3 a/b/c\nf4 f\nf5 s\nd6 d\nd7 d/e", "nf11 a\nd12 f\nf13 f/g\nd14 s\ns15 d f"),
 		false, "d0 .\nf11 a\ns15 d f\nd12 f\nd14 s\nf13 f/g\n");
 	/* A file in between, even if a directory is on top again. */
 	expect_merged(LAYERS("nd1 a\nf2 a/b", "nf11 a", "nd21 a\nf22 a/c"), false, "d0 .\nd21 a\nf22 a/c\n");
@@ -549,7 +550,7 @@ static struct tree *merge_taken(struct tree *lower, enum whiteout_form lower_for
 	struct problem problem = { 0 };
 	struct tree *tree;
 
-	ck_assert_int_eq(tree_merge(layers, 2, keeps, &tree, &problem), 0);
+	ck_assert_int_eq(tree_merge(layers, 2, &(const struct merge_options){ .keeping = keeps }, &tree, &problem), 0);
 	return tree;
 }
 

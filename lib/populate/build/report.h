@@ -7,6 +7,7 @@
 
 #include "source/kind/source_kind.h"
 #include "source/layers/image_configuration.h"
+#include "source/layers/merge.h"
 #include "ondisk/dm_verity.h"
 #include "ondisk/verity.h"
 #include "image/delta.h"
@@ -85,5 +86,6 @@ struct populate_report {
 	struct delta delta;                       /* against the older image, if one is given */
 	bool skipped[SCAN_OUTPUTS];               /* they were found in the source and left out */
 	struct image_configuration configuration; /* of the last source that is a container image, with oci_config */
+	struct directory_links links;             /* that were met in the sources */
 	struct warnings warnings;
 };

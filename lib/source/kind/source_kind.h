@@ -22,6 +22,7 @@
 #include "support/run/progress.h"
 
 struct archive_kind;
+struct directory_links;
 struct image_configuration;
 struct layer_cache;
 struct links_below;
@@ -60,12 +61,13 @@ struct scan_options {
 	bool asks_for_times;    /* those of a file beside mtime; a source that has them at hand may give them anyway */
 	bool asks_for_projects; /* of each file of the host, see source/host/projects.h */
 	bool takes_encrypted;   /* encrypted files of an image become nodes, as they are stored */
-	struct warnings *left_out;   /* gets each file of an image that is damaged or encrypted, which the tree then
-	                                lacks;   NULL: the first one is the error */
-	struct warnings *warnings;   /* gets one if xattrs could not be read; may be NULL */
-	bool has_oci_whiteouts;      /* an archive's .wh.NAME below a file is left out, not an error */
-	struct links_below *below;   /* the tree is laid over others: gets what merging needs; NULL: it is not */
-	const char *spool_directory; /* for an archive's temporary file; NULL: /tmp */
+	struct warnings *left_out;     /* gets each file of an image that is damaged or encrypted, which the tree then
+	                                  lacks;   NULL: the first one is the error */
+	struct warnings *warnings;     /* gets one if xattrs could not be read; may be NULL */
+	struct directory_links *links; /* counts what a merge makes of directories over symbolic links; may be NULL */
+	bool has_oci_whiteouts;        /* an archive's .wh.NAME below a file is left out, not an error */
+	struct links_below *below;     /* the tree is laid over others: gets what merging needs; NULL: it is not */
+	const char *spool_directory;   /* for an archive's temporary file; NULL: /tmp */
 	struct unpacked_budget *unpacked; /* how much that was unpacked stays in memory instead; NULL: nothing */
 	struct window_budget *windows;    /* of zstd; NULL: each archive has as many as it wants */
 	struct source_counts *counts;     /* of archives and manifests; NULL: nobody counts */

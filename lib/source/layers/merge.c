@@ -29,7 +29,9 @@ struct cursor {
 struct merge {
 	struct merge_layer *layers;
 	uint32_t layer_count;
-	enum whiteout_keeping keeping;
+	const struct merge_options *options;
+	struct directory_links links;
+	struct problem first_replaced;
 	struct tree *tree;
 	size_t node_capacity;
 	struct part *parts; /* a stack: the directory to be filled next is on top */
@@ -48,10 +50,12 @@ struct pick {
 	const char *name;
 	uint8_t name_bytes;
 	bool is_whiteout;
-	bool is_provisional;    /* only whiteouts imply the node: whatever a lower layer has takes its place */
-	bool is_closed;         /* no lower layer matters */
-	bool hides;             /* a directory: it hides the names that lower layers have in it */
-	size_t kept_parts;      /* further ones are of provisional directories: a file below takes their place */
+	bool is_provisional; /* only whiteouts imply the node: whatever a lower layer has takes its place */
+	bool is_closed;      /* no lower layer matters */
+	bool hides;          /* a directory: it hides the names that lower layers have in it */
+	size_t kept_parts;   /* further ones are of provisional directories: a file below takes their place */
+	const struct merge_layer *lowest; /* of the directories that were met; NULL: none, or it shall replace links */
+	uint32_t lowest_node;
 	bool is_part;           /* a layer's directory has been made a part of this one */
 	bool is_encrypted_part; /* such a directory is encrypted */
 };
@@ -187,8 +191,11 @@ static errcode_t consider_directory(struct merge *merge, uint32_t layer_number, 
 		merge->parts[merge->part_count++] = (struct part){ merge->tree->node_count, layer_number, node };
 	const struct tree_node *directory = &layer->tree->nodes[node];
 
-	if (!directory->has_only_whiteouts)
+	if (!directory->has_only_whiteouts) {
 		pick->kept_parts = merge->part_count;
+		pick->lowest = layer;
+		pick->lowest_node = node;
+	}
 	if (!pick->layer || (pick->is_provisional && !directory->has_only_whiteouts) ||
 	    (pick->layer->tree->nodes[pick->node].is_implied && !directory->is_implied)) {
 		pick->layer = layer;
@@ -198,6 +205,34 @@ static errcode_t consider_directory(struct merge *merge, uint32_t layer_number, 
 	pick->hides = pick->hides || whiteouts_is_opaque(layer, node, UINT32_MAX);
 	pick->is_closed = pick->hides && !pick->layer->tree->nodes[pick->node].is_implied;
 	return 0;
+}
+
+/*
+ * A directory lies over a symbolic link, which may be /lib of a merged-usr root: all that uses it would be lost. A
+ * layer that describes the directory means it; else it is as overlayfs would show it, and there is a warning.
+ */
+static errcode_t replace_link(struct merge *merge, const struct pick *pick)
+{
+	const struct tree *tree = pick->lowest->tree;
+	bool is_layer = pick->lowest->whiteouts != WHITEOUTS_NONE;
+
+	if (is_layer && (!tree->nodes[pick->lowest_node].is_implied || merge->links.replaced++))
+		return 0;
+	SCOPE_FREE char *path = tree_path(tree, pick->lowest_node);
+
+	if (is_layer)
+		problem_set_reason(&merge->first_replaced, ENOTDIR, path, "replaces a symbolic link",
+		                   "the layer has no entry for this directory, only for what is in it%s",
+		                   merge->options->follows_links ? "" :
+		                                                   "; --keep-directory-links would put that where the "
+		                                                   "link leads");
+	return is_layer ? 0 :
+	                  problem_set_reason(merge->problem, ENOTDIR, path, "cannot merge",
+	                                     "it is a directory, and a source before it has a symbolic link of this "
+	                                     "name%s",
+	                                     merge->options->follows_links ?
+	                                             ", which leads to no directory" :
+	                                             ": --keep-directory-links puts its files where the link leads");
 }
 
 /* Takes the next lower entry of the same name into account. */
@@ -214,6 +249,10 @@ static errcode_t consider(struct merge *merge, const struct cursor *cursor, stru
 		return error;
 	if (!is_whiteout && S_ISDIR(layer->tree->nodes[node].mode))
 		return consider_directory(merge, cursor->layer, node, pick);
+	if (pick->lowest && !pick->hides && !is_whiteout && S_ISLNK(layer->tree->nodes[node].mode))
+		error = replace_link(merge, pick);
+	if (error)
+		return error;
 	pick->is_closed = pick->hides = true;
 	merge->part_count = pick->kept_parts;
 	if (pick->layer && !pick->is_provisional)
@@ -269,11 +308,11 @@ static errcode_t make_node(struct merge *merge, const struct pick *pick, struct 
 		 * The layers hide the directory that the tree below them has here, so that one must not give its
 		 * metadata to this one.
 		 */
-		if (pick->is_closed && merge->keeping != WHITEOUTS_DROPPED)
+		if (pick->is_closed && merge->options->keeping != WHITEOUTS_DROPPED)
 			node->is_implied = false;
-		node->is_opaque = pick->hides && merge->keeping == WHITEOUTS_AS_MARKS;
+		node->is_opaque = pick->hides && merge->options->keeping == WHITEOUTS_AS_MARKS;
 		node->has_only_whiteouts = pick->is_provisional;
-		if (pick->hides && merge->keeping == WHITEOUTS_AS_OVERLAYFS)
+		if (pick->hides && merge->options->keeping == WHITEOUTS_AS_OVERLAYFS)
 			error = whiteouts_intern_xattrs(layer, nodes[first].xattrs, true, merge->xattr_table,
 			                                &merge->last_set, &node->xattrs);
 	} else {
@@ -293,7 +332,7 @@ static void make_whiteout(const struct merge *merge, const struct pick *pick, st
 
 	*node = (struct tree_node){
 		.mode = S_IFCHR,
-		.is_opaque = merge->keeping == WHITEOUTS_AS_MARKS,
+		.is_opaque = merge->options->keeping == WHITEOUTS_AS_MARKS,
 		.link_to = merge->tree->node_count,
 		.links = 1,
 		.mtime_seconds = whiteout->mtime_seconds,
@@ -309,9 +348,9 @@ static errcode_t add_node(struct merge *merge, uint32_t directory, const struct 
 	struct tree_node node;
 	errcode_t error = 0;
 
-	if (pick->is_whiteout && merge->keeping == WHITEOUTS_DROPPED)
+	if (pick->is_whiteout && merge->options->keeping == WHITEOUTS_DROPPED)
 		return 0;
-	if (pick->is_provisional && merge->keeping == WHITEOUTS_DROPPED) {
+	if (pick->is_provisional && merge->options->keeping == WHITEOUTS_DROPPED) {
 		merge->part_count = pick->kept_parts;
 		return 0;
 	}
@@ -459,6 +498,9 @@ static errcode_t merge_layers(struct merge *merge)
 
 	for (uint32_t i = 0; !error && i < merge->layer_count; i++)
 		error = prepare_layer(merge, &merge->layers[i]);
+	for (uint32_t i = 1; !error && merge->options->follows_links && i < merge->layer_count; i++)
+		error = whiteouts_follow_directories(merge->layers, i, merge->options->pool, &merge->links.followed,
+		                                     merge->problem);
 	if (!error)
 		error = whiteouts_resolve_links(merge->layers, merge->layer_count, merge->problem);
 	/* Resolving links may have added origins. */
@@ -492,19 +534,36 @@ static void release(struct merge *merge)
 	free(merge->heap);
 }
 
-errcode_t tree_merge(struct merge_layer *layers, uint32_t count, enum whiteout_keeping keeping, struct tree **ret,
+/* Tells what has become of symbolic links. */
+static errcode_t tell_links(struct merge *merge)
+{
+	const struct merge_options *options = merge->options;
+
+	if (options->links) {
+		options->links->followed += merge->links.followed;
+		options->links->replaced += merge->links.replaced;
+	}
+	return options->warnings && merge->links.replaced ?
+	               warnings_add(options->warnings, &merge->first_replaced, merge->links.replaced) :
+	               0;
+}
+
+errcode_t tree_merge(struct merge_layer *layers, uint32_t count, const struct merge_options *options, struct tree **ret,
                      struct problem *problem)
 {
 	struct merge merge = {
 		.layers = layers,
 		.layer_count = count,
-		.keeping = keeping,
+		.options = options,
 		.tree = calloc(1, sizeof(*merge.tree)),
 		.heap = calloc(2ul * count, sizeof(*merge.heap)),
 		.problem = problem,
 	};
 	errcode_t error = merge.heap && merge.tree ? merge_layers(&merge) : ENOMEM;
 
+	if (!error)
+		error = tell_links(&merge);
+	problem_clear(&merge.first_replaced);
 	*ret = error ? NULL : TAKE(merge.tree);
 	release(&merge);
 	return error ? problem_set(problem, error, NULL, "cannot merge the sources") : 0;

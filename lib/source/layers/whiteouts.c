@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "source/layers/directory_links.h"
 #include "support/run/interrupt.h"
 
 static const char marker_prefix[] = ".wh.";
@@ -235,11 +236,17 @@ static uint32_t find_name(const struct merge_layer *layer, uint32_t directory, c
 	return TREE_ROOT;
 }
 
+/* Why a path is not found, or the layers below do not show there. */
+struct obstacle {
+	bool hides;       /* the layer hides what the layers below have there */
+	bool is_no_place; /* since something on the way is not a directory */
+};
+
 /*
- * Returns the node at path in one layer, among the members before `before`; TREE_ROOT if there is none. *hides_below
- * becomes true if the layer hides the layers below at that path.
+ * Returns the node at path in one layer, among the members before `before`; TREE_ROOT if there is none. The obstacle
+ * says whether the layers below show there.
  */
-static uint32_t look_up(const struct merge_layer *layer, char *path, uint32_t before, bool *hides_below)
+static uint32_t look_up(const struct merge_layer *layer, char *path, uint32_t before, struct obstacle *obstacle)
 {
 	uint32_t node = TREE_ROOT;
 	char *name;
@@ -248,14 +255,69 @@ static uint32_t look_up(const struct merge_layer *layer, char *path, uint32_t be
 		if (!*name || !strcmp(name, "."))
 			continue;
 		if (!S_ISDIR(layer->tree->nodes[node].mode)) {
-			*hides_below = true;
+			*obstacle = (struct obstacle){ true, true };
 			return TREE_ROOT;
 		}
-		node = find_name(layer, node, name, before, hides_below);
+		node = find_name(layer, node, name, before, &obstacle->hides);
 		if (node == TREE_ROOT)
 			break;
 	}
 	return layer->tree->nodes[node].has_only_whiteouts ? TREE_ROOT : node;
+}
+
+/* A layer on top of those below it. */
+struct view {
+	const struct merge_layer *layers;
+	uint32_t top;
+	uint32_t before; /* only members of the top layer before this one are there */
+	bool only_hides; /* the top layer hides what is below, but what it has itself is not looked at */
+};
+
+/* Finds what has this path: *layer and *node; TREE_ROOT if nothing has, then *layer is the one with the obstacle. */
+static errcode_t find(const struct view *view, const char *path, uint32_t *layer, uint32_t *node,
+                      struct obstacle *obstacle)
+{
+	*node = TREE_ROOT;
+	*obstacle = (struct obstacle){ 0 };
+	for (*layer = view->top + 1; *node == TREE_ROOT && !obstacle->hides && (*layer)-- > 0;) {
+		SCOPE_FREE char *copy = strdup(path);
+
+		if (!copy)
+			return ENOMEM;
+		*node = look_up(&view->layers[*layer], copy, *layer == view->top ? view->before : UINT32_MAX, obstacle);
+		if (view->only_hides && *layer == view->top)
+			*node = TREE_ROOT;
+	}
+	return 0;
+}
+
+static errcode_t look(const void *context, const char *path, uint16_t *mode, char **target)
+{
+	const struct view *view = context;
+	struct obstacle obstacle;
+	uint32_t layer, number;
+	errcode_t error = find(view, path, &layer, &number, &obstacle);
+
+	*mode = 0;
+	*target = NULL;
+	if (error || number == TREE_ROOT)
+		return error;
+	const struct tree_node *node = &view->layers[layer].tree->nodes[number];
+
+	*mode = node->mode;
+	*target = S_ISLNK(node->mode) ? strdup(node->target) : NULL;
+	return S_ISLNK(node->mode) && !*target ? ENOMEM : 0;
+}
+
+errcode_t whiteouts_follow_directories(struct merge_layer *layers, uint32_t top, struct pool *pool, uint64_t *followed,
+                                       struct problem *problem)
+{
+	const struct view view = { layers, top, .before = UINT32_MAX, .only_hides = true };
+	const struct lower_files lower = { look, &view };
+	struct merge_layer *layer = &layers[top];
+
+	return directory_links_follow(layer->tree, &lower, layer->whiteouts != WHITEOUTS_NONE,
+	                              layer->below.order ? &layer->below.order : NULL, pool, followed, problem);
 }
 
 static errcode_t refuse(const struct merge_layer *top, uint32_t number, errcode_t error, const char *what,
@@ -267,22 +329,40 @@ static errcode_t refuse(const struct merge_layer *top, uint32_t number, errcode_
 	return problem_set_reason(problem, error, path, "cannot make a hard link", "%s: %s%s", link->target, who, what);
 }
 
+/* Follows the symbolic links on the way to a target, as link(2) does. *node stays TREE_ROOT if they lead nowhere. */
+static errcode_t find_through_links(const struct view *view, const char *target, uint32_t *layer, uint32_t *node)
+{
+	const struct lower_files lower = { look, view };
+	SCOPE_FREE char *path = NULL;
+	struct obstacle unused;
+	uint32_t holder;
+	uint16_t mode;
+	errcode_t error = lower_files_resolve(&lower, target, false, &path, &mode);
+
+	if (error || !path || !mode)
+		return error;
+	error = find(view, path, &holder, node, &unused);
+	*layer = *node == TREE_ROOT ? *layer : holder;
+	return error;
+}
+
 static errcode_t resolve(struct merge_layer *layers, uint32_t top, uint32_t number, struct problem *problem)
 {
 	struct link_below *link = links_below_find(&layers[top].below, &layers[top].tree->nodes[number]);
-	uint32_t layer = top + 1, before = link->order, found = TREE_ROOT;
-	bool is_hidden = false;
+	const struct view view = { layers, top, .before = link->order };
+	struct obstacle obstacle;
+	uint32_t layer, found;
+	errcode_t error = find(&view, link->target, &layer, &found, &obstacle);
 
-	while (found == TREE_ROOT && !is_hidden && layer-- > 0) {
-		SCOPE_FREE char *path = strdup(link->target);
-
-		if (!path)
-			return ENOMEM;
-		found = look_up(&layers[layer], path, before, &is_hidden);
-		before = UINT32_MAX;
-	}
-	if (found == TREE_ROOT && is_hidden)
-		return refuse(&layers[top], number, ENOENT, " hides it", layers[layer].tree->origins[0].path, problem);
+	if (!error && obstacle.is_no_place)
+		error = find_through_links(&view, link->target, &layer, &found);
+	if (error)
+		return error;
+	if (found == TREE_ROOT && obstacle.hides)
+		return refuse(&layers[top], number, ENOENT,
+		              obstacle.is_no_place ? " has something on the way to it that is not a directory" :
+		                                     " hides it",
+		              layers[layer].tree->origins[0].path, problem);
 	if (found == TREE_ROOT)
 		return refuse(&layers[top], number, ENOENT,
 		              "nothing in the archive before it or in the sources below has that name", "", problem);

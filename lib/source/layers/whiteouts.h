@@ -6,6 +6,7 @@
 #pragma once
 
 #include "source/layers/merge.h"
+#include "support/run/pool.h"
 #include "tree/xattr_table.h"
 
 #define WHITEOUT_PREFIX_BYTES 4u /* of ".wh." */
@@ -45,12 +46,21 @@ MUST_CHECK errcode_t whiteouts_intern_xattrs(const struct merge_layer *layer, ui
                                              uint32_t *number);
 
 /*
+ * Moves what a layer has in directories over symbolic links to directories of the layers below to where these lead
+ * (source/layers/directory_links.h); of a layer with whiteouts, only what lies in directories that it implies. A link
+ * that the layer removes is not there. layers[top] and those below have been read.
+ */
+MUST_CHECK errcode_t whiteouts_follow_directories(struct merge_layer *layers, uint32_t top, struct pool *pool,
+                                                  uint64_t *followed, struct problem *problem);
+
+/*
  * Hard links of one layer to files of lower layers. An archive that is unpacked over other files may link to files that
  * are already there, so targets are unknown until all layers have been read.
  *
  * Programs that unpack layers one after another (umoci, containerd) find a target among what they have unpacked so far,
  * and so does this. A whiteout hides files of lower layers only, and only from those links of its layer that come after
- * it: what is linked to first keeps its new name when the old one goes.
+ * it: what is linked to first keeps its new name when the old one goes. Symbolic links on the way to a target are
+ * followed, within the tree.
  *
  * Finds what every link of layer->below leads to, which then says it: a layer and a node there. That node counts one
  * more link, and is read wherever it lies (tree_fix_contents()). layers: the lowest first. ENOENT where nothing has the

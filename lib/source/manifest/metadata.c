@@ -316,7 +316,8 @@ static errcode_t make_missing(struct metadata *metadata, struct pool *pool)
 	}
 	struct merge_layer layers[] = { { .tree = TAKE(metadata->tree) }, { .tree = made } };
 
-	return tree_merge(layers, 2, false, &metadata->tree, metadata->problem);
+	return tree_merge(layers, 2, &(const struct merge_options){ .keeping = WHITEOUTS_DROPPED }, &metadata->tree,
+	                  metadata->problem);
 }
 
 static errcode_t add_missing(struct metadata *metadata, struct pool *pool)

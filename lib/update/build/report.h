@@ -8,6 +8,7 @@
 #include "image/delta.h"
 #include "ondisk/hash_tree.h"
 #include "source/kind/source_kind.h"
+#include "source/layers/merge.h"
 #include "support/problem.h"
 
 struct update_report {
@@ -19,6 +20,7 @@ struct update_report {
 	char root_hash[2 * HASH_TREE_MOST_DIGEST_BYTES + 1];   /* of dm-verity's new tree; "": there is none */
 	struct delta delta;                                    /* against the older image, if one is given */
 	uint32_t layers_made, layers_cached;                   /* sources of which a pack was made or was there */
+	struct directory_links links;                          /* that were met */
 	struct warnings warnings;
 	bool skipped[SCAN_OUTPUTS]; /* the image lies in its own source, and was left out of it */
 };

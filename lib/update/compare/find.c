@@ -135,9 +135,11 @@ static errcode_t refuse_symlink(const struct comparison *comparison, uint32_t no
 
 	return problem_set_reason(
 		comparison->problem, ENOTDIR, comparison->options->image, "cannot update",
-		"%s: it is a symbolic link, and a source has a directory of this name: give its files the path "
-		"that the link leads to, or --remove the link first",
-		path ? path : "?");
+		"%s: it is a symbolic link, and a source has a directory of this name: %s, or --remove the link first",
+		path ? path : "?",
+		comparison->options->layering.follows_links ?
+			"the link leads to no directory" :
+			"--keep-directory-links puts its files where the link leads");
 }
 
 static errcode_t find_node(struct comparison *comparison, uint32_t number)
