@@ -36,7 +36,7 @@ const weigh = (beginning) => {
 
 // The sections that have all words, the heaviest first; of equals, the one that comes first.
 const search = (text) => {
-	const words = text.toLowerCase().match(/[a-z0-9_]+(?:[.-][a-z0-9_]+)*/g) ?? [];
+	const words = text.toLowerCase().match(/(?:\B--?)?[a-z0-9_]+(?:[.-][a-z0-9_]+)*/g) ?? [];
 	const [first, ...others] = words.map(weigh);
 
 	return [...(first ?? [])]

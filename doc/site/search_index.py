@@ -14,10 +14,12 @@ def plain(text):
 
 
 def words_of(text):
-    """Its words in small letters, those with a hyphen as a whole and in parts; numbers and sums are none."""
-    for word in re.findall(r"[a-z0-9_]+(?:[.-][a-z0-9_]+)*", text.lower()):
-        for part in {word, *re.split(r"[.-]", word)}:
-            if re.match(r"[a-z_]", part) and 2 <= len(part) <= 32:
+    """Its words in small letters, those with a hyphen as a whole and in parts, options with their dashes and without; numbers
+    and sums are none."""
+    for word in re.findall(r"(?:\B--?)?[a-z0-9_]+(?:[.-][a-z0-9_]+)*", text.lower()):
+        bare = word.lstrip("-")
+        for part in {word, bare, *re.split(r"[.-]", bare)}:
+            if re.match(r"-*[a-z_]", part) and 2 <= len(part) <= 32:
                 yield part
 
 

@@ -24,6 +24,8 @@ GUIDES = ["TUTORIAL", "RECIPES", "BUILDERS", "COMPARISON", "FLEET", "HOW-IT-WORK
 # These are shown as they are.
 COPIED = ["doc/examples/*", "doc/schema/*"]
 PICTURES = (".svg", ".png", ".jpg", ".gif", ".webp")
+# A picture of so many pixels can be read on a phone.
+NARROW = 500
 MANUALS = ["misc/*.8", "debugfs/*.8", "fleet/*.1", "lib/ext2fs/*.3"]
 
 
@@ -104,6 +106,13 @@ class Site:
             raise SiteError(f"{path}: {match[2]}: it is no picture")
         return f'{match[1]}="{html.escape(url)}"'
 
+    def wide_picture(self, path, match):
+        """A picture with words that would be too small on a narrow screen is scrolled there."""
+        source = posixpath.normpath(posixpath.join(posixpath.dirname(path), re.search(r'src="([^"]*)"', match[0])[1]))
+        width = re.search(r'<svg[^>]* width="(\d+)"', self.read(source)) if source.endswith(".svg") else None
+        inner = re.sub(r"</?p>", "", match[0])
+        return match[0] if width and int(width[1]) <= NARROW else f'<div class="scroll wide" tabindex="0">{inner}</div>'
+
     def link_names(self, path, text):
         """Links where the text names a document in backquotes, or a manual of ours."""
         def document(match):
@@ -149,7 +158,10 @@ class Site:
         text = re.sub(r"<h([1-6])>(.*?)</h\1>", heading, text, flags=re.S)
         text = re.sub(r"<pre>.*?</pre>", commands, text, flags=re.S)
         text = re.sub(r"(?<!<pre>)<code>(?=[^<]{30})", '<code class="long">', text)
+        text = re.sub(r"<pre>.*?</pre>", measure, text, flags=re.S)
         text = re.sub(r"<table>.*?</table>", r'<div class="scroll">\g<0></div>', text, flags=re.S)
+        text = re.sub(r"<p>(?:<img [^>]*>|<picture>.*?</picture>)</p>|<picture>.*?</picture>",
+                      lambda match: self.wide_picture(path, match), text, flags=re.S)
         title = re.search(r"<h1[^>]*>(.*?)</h1>", text, re.S)
         if not title:
             raise SiteError(f"{path}: it has no title")
@@ -172,7 +184,8 @@ class Site:
         text = re.sub(r"<(/?)([bi])>", once, text)
         text = re.sub(r"<(/?)h([12])\b", lambda match: f"<{match[1]}h{int(match[2]) + 1}", text)
         text = re.sub(r' class="(?:Pp|Sh|Ss|permalink|manual-text)"', "", text)
-        text = re.sub(r"<pre>.*?</pre>", align, re.sub(r"\s+</pre>", "</pre>", text), flags=re.S)
+        text = re.sub(r"\s+</pre>", "</pre>", text)
+        text = re.sub(r"<pre>.*?</pre>", lambda match: measure(match, aligns=True), text, flags=re.S)
         name, section = os.path.basename(path).rsplit(".", 1)
         self.titles[path] = f"{name}({section})"
         self.bodies[path] = f'<h1 id="{name}">{name}({section})</h1>\n' + self.fit(path, text)
@@ -226,11 +239,17 @@ class Site:
         write(folder, "search-index.js", make_index(pages))
 
 
-def align(match):
-    """Preformatted text with tabs as wide as its longest cell, since mandoc does not say where tabs end."""
-    cells = re.findall(r"([^\t\n]*)\t", match[0])
+def measure(match, aligns=False):
+    """Preformatted text with the length of its longest line, to which the style fits its letters; commands wrap. For ALIGNS tabs
+    are as wide as the longest cell, since mandoc does not say where tabs end."""
+    cells = re.findall(r"([^\t\n]*)\t", match[0]) if aligns else []
     longest = max((len(html.unescape(re.sub("<[^>]*>", "", cell))) for cell in cells), default=0)
-    return match[0].replace("<pre>", f'<pre style="tab-size: {longest + 2}">') if longest else match[0]
+    tab = longest + 2 if longest else 8
+    text = re.sub(r"(?m)^(?:<pre>)?(?:<code[^>]*>)?(?:\$|&gt;) <b>.*$", "", match[0])
+    lines = html.unescape(re.sub("<[^>]*>", "", text)).split("\n")
+    columns = max(len(line.expandtabs(tab)) for line in lines)
+    tabs = f"tab-size: {tab}; " if longest else ""
+    return match[0].replace("<pre>", f'<pre style="{tabs}--columns: {columns or 1}">')
 
 
 def write(folder, path, text):

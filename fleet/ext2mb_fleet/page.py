@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Results as one page that needs nothing else: worst images, distributions, failures by cause."""
+"""Results as one page that needs nothing else: a verdict, worst images, distributions, failures by cause."""
+import pkgutil
 from html import escape
 from typing import Any
 
@@ -7,15 +8,6 @@ import duckdb
 
 from ext2mb_fleet.one import size_text
 from ext2mb_fleet.table import open_results
-
-STYLE = """
-body { font: 15px/1.5 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #222; background: #fff }
-h1 { overflow-wrap: anywhere } div { overflow-x: auto }
-table { border-collapse: collapse } td, th { padding: .1em .8em .1em 0; text-align: left; vertical-align: top }
-caption { text-align: left; color: #666 } tbody th { font-weight: inherit; overflow-wrap: anywhere; min-width: 6em }
-.number { text-align: right } .track { width: 60% } .bar { background: #4878a8; height: 1em; min-width: 1px }
-@media (prefers-color-scheme: dark) { body { color: #ddd; background: #181818 } caption { color: #aaa } }
-"""
 
 # Reports of e2frag and of e2populate have what is asked for in different places; results of one run have one kind.
 SCORES = "report->>'$.verdict.score'"
@@ -36,6 +28,19 @@ SELECT image, round(({SCORES})::DOUBLE, 2) AS score,
     report->>'$.worst[0].path' AS "worst file", (report->>'$.worst[0].extents')::HUGEINT AS extents, host
 FROM lines WHERE {SCORES} IS NOT NULL ORDER BY score DESC, image LIMIT 25
 """
+# For these nothing needs to be done.
+GOOD_VERDICTS = "fine%", "sparse by design"
+VERDICTS = """
+SELECT report->>'$.verdict.words' AS verdict, count(*) AS images
+FROM lines WHERE verdict IS NOT NULL GROUP BY ALL ORDER BY images DESC, verdict
+"""
+COUNTS = f"""
+SELECT count(*) AS tasks, count(*) FILTER (status <> 0) AS failed,
+    count(*) FILTER (report->>'$.verdict.words' IS NOT NULL) AS judged,
+    count(*) FILTER (NOT (report->>'$.verdict.words' LIKE '{GOOD_VERDICTS[0]}'
+        OR report->>'$.verdict.words' = '{GOOD_VERDICTS[1]}')) AS bad
+FROM lines
+"""
 FAILURES = f"""
 SELECT {CAUSE} AS cause, status, count(*) AS tasks, min(coalesce(image, workload)) AS "for instance",
     count(DISTINCT host) AS hosts, min(log) AS log
@@ -55,8 +60,8 @@ def cell(value: Any, tag: str = "td") -> str:
     """A cell; the first one of a row is its heading."""
     scope = ' scope="row"' if tag == "th" else ""
     if isinstance(value, int | float):
-        return f'<{tag}{scope} class="number">{value}</{tag}>'
-    return f"<{tag}{scope}>{escape('' if value is None else str(value))}</{tag}>"
+        return f"<{tag}{scope}>{value}</{tag}>"
+    return f"<{tag}{scope} class=\"text\">{escape('' if value is None else str(value))}</{tag}>"
 
 
 def row(values: tuple[Any, ...]) -> str:
@@ -70,11 +75,11 @@ def table(caption: str, columns: list[str], rows: list[tuple[Any, ...]], body: s
     numbers = [all(value is None or isinstance(value, int | float) for value in column) for column in zip(*rows)]
     numbers += [False] * (len(columns) - len(numbers))
     head = "".join(
-        f'<th scope="col"{" class=number" if number else ""}>{escape(name)}</th>'
+        f'<th scope="col"{"" if number else " class=text"}>{escape(name)}</th>'
         for name, number in zip(columns, numbers)
     )
     return (
-        f"<div><table><caption>{escape(caption)}</caption>\n<thead><tr>{head}</tr></thead>\n"
+        f'<div class="scroll" tabindex="0"><table><caption>{escape(caption)}</caption>\n<thead><tr>{head}</tr></thead>\n'
         f"<tbody>{body}</tbody></table></div>\n"
     )
 
@@ -88,26 +93,47 @@ def bars(caption: str, first: str, rows: list[tuple[str, int]]) -> str:
     most = max((count for _, count in rows), default=0)
     body = "".join(
         f'<tr>{cell(name, "th")}{cell(count)}'
-        f'<td class="track"><div class="bar" style="width: {100 * count / most:.1f}%"></div></td></tr>\n'
+        f'<td class="bars"><div class="track"><i style="width: {100 * count / most:.1f}%"></i></div></td></tr>\n'
         for name, count in rows
     )
     return table(caption, [first, "images", "of the most"], rows, body)
+
+
+def style() -> str:
+    """That of e2frag's page, and e2allocsim's, light and dark."""
+    light, dark = ((pkgutil.get_data(__package__, name) or b"").decode() for name in ("page.css", "page_dark.css"))
+    return f"{light}@media (prefers-color-scheme: dark) {{\n:root {{\n{dark}}}\n}}\n.bars {{ width: 50% }}\n"
+
+
+def verdict(tasks: int, failed: int, judged: int, bad: int) -> str:
+    """What is to be done first, in large letters."""
+    if failed:
+        words, colour = f"{failed} of {tasks} tasks failed", "bad"
+    elif bad:
+        words, colour = f"{bad} of {judged} images are fragmented", "bad"
+    else:
+        words, colour = "fine", "fine"
+    more = f"<p>{bad} of {judged} images are fragmented.</p>\n" if failed and bad else ""
+    return f'<section><h2 class="verdict {colour}">Verdict: {words}</h2>\n{more}</section>\n'
 
 
 def make_page(name: str) -> str:
     results = open_results(name)
     scores = [(f"{first} to {first + 10}", count) for first, count in results.sql(SCORE_ROWS).fetchall()]
     sizes = [(f"from {size_text(first)}", count) for first, count in results.sql(SIZE_ROWS).fetchall()]
+    (counts,) = results.sql(COUNTS).fetchall()
     parts = {
         "Tasks": listed("What was done, in seconds", results.sql(SUMMARY)),
         "Failures by cause": listed("Messages without what differs from image to image", results.sql(FAILURES)),
+        "Verdicts": bars("How many images have which verdict of e2frag", "verdict", results.sql(VERDICTS).fetchall()),
         "Worst images": listed("The highest scores of e4defrag first", results.sql(WORST)),
-        "Scores": bars("How many images have which score", "score", scores),
+        "Scores": bars("How many images have which score of e4defrag", "score", scores),
         "Sizes": bars("How many images have which size", "size", sizes),
     }
-    body = "".join(f"<h2>{title}</h2>\n{part}" for title, part in parts.items() if part)
+    body = "".join(f"<section><h2>{title}</h2>\n{part}</section>\n" for title, part in parts.items() if part)
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(name)}</title>'
-        f"<style>{STYLE}</style></head>\n<body><h1>{escape(name)}</h1>\n{body}</body></html>\n"
+        f'<link rel="icon" href="data:,"><style>\n{style()}</style></head>\n<body><main id="page">\n'
+        f"<header><h1>{escape(name)}</h1></header>\n{verdict(*counts)}{body}</main></body></html>\n"
     )

@@ -75,6 +75,39 @@ function path_cell(row) {
 	return [shown, button];
 }
 
+// Buttons of one kind are one stop of the Tab key, and arrows lead from one to the next: a page with hundreds of paths would have
+// hundreds of stops. Those that come later count, too.
+function rove(box, selector) {
+	const buttons = () => [...box.querySelectorAll(selector)];
+	const settle = (current) => buttons().forEach((button) => (button.tabIndex = button === current ? 0 : -1));
+
+	box.addEventListener("focusin", ({ target }) => {
+		if (target.matches(selector))
+			settle(target);
+	});
+	box.addEventListener("keydown", (event) => {
+		const all = buttons(), at = all.indexOf(event.target);
+		const next = { ArrowUp: at - 1, ArrowLeft: at - 1, ArrowDown: at + 1, ArrowRight: at + 1, Home: 0,
+			End: all.length - 1 }[event.key];
+
+		if (at < 0 || next === undefined)
+			return;
+		event.preventDefault();
+		all[Math.max(0, Math.min(all.length - 1, next))].focus();
+	});
+	settle(buttons()[0]);
+	return box;
+}
+
+// What is wider than its box can be scrolled by keys, for which it has to be a stop.
+const scrollers = new Set();
+redraws.push(() => scrollers.forEach((box) => {
+	if (box.scrollWidth > box.clientWidth)
+		box.tabIndex = 0;
+	else
+		box.removeAttribute("tabindex");
+}));
+
 // What a cell is sorted by: a number with its unit, or words.
 function sort_key(cell) {
 	const [, value, unit] = cell.textContent.match(/^([+-]?[0-9][0-9,.]*) ?([KMGTP]iB|B|%)?$/) || [];
@@ -117,8 +150,14 @@ function table(caption, columns, rows) {
 			[...body.rows].some((row) => row.cells[index].textContent) && rows.length > 1 ? button : column[0]);
 	});
 
-	return rows.length ? make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": caption },
-		make("table", {}, make("caption", {}, caption), make("thead", {}, make("tr", {}, heads)), body)) : null;
+	if (!rows.length)
+		return null;
+	const made = make("div", { class: "scroll", role: "group", "aria-label": caption },
+		make("table", {}, make("caption", {}, caption), rove(make("thead", {}, make("tr", {}, heads)), ".sort"),
+			rove(body, ".copy")));
+
+	scrollers.add(made);
+	return made;
 }
 
 function chart(title, from_title, rows, name_of, count_title, count_of, sum_title, sum_of) {
@@ -253,6 +292,7 @@ function map_section({ report, map }) {
 			["size in it", (row) => size(row.blocks * block_bytes)],
 			["path", path_cell, true],
 		], map.files[chosen]) || make("p", {}, `No file has blocks in ${name}.`));
+		redraws[0]();
 	};
 
 	canvas.addEventListener("pointermove", point);
@@ -296,22 +336,21 @@ const kinds_of_files = [
 	["split", "in a few short pieces"],
 ];
 
+// e4defrag's, in small: it knows nothing of free space, and little of few files.
 function score_parts({ score, score_words }) {
 	const mark = make("i");
 
 	mark.style.left = `${score}%`;
-	return [
-		make("p", {}, `e4defrag's score: ${rounded(score)} of 100, ${score_words}`),
+	return make("div", { class: "score" },
+		make("p", { class: "faint" }, `e4defrag's score: ${rounded(score)} of 100, ${score_words}`),
 		make("div", { class: "scale", role: "img", "aria-label": "0 to 30 is fine, 31 to 55 a little fragmented" },
 			mark),
-		make("p", { class: "faint" }, "0 to 30 is fine, 31 to 55 a little fragmented, 56 and more wants defragmentation"),
-	];
+		make("p", { class: "faint" }, "0 to 30 is fine, 31 to 55 a little fragmented, 56 and more wants defragmentation"));
 }
 
 function verdict_section({ report }) {
 	const { verdict, filesystem } = report;
 	const has_score = verdict.score !== undefined;
-	// The score knows nothing of free space, and little of few files: its colour is no better than the verdict.
 	const is_good = !["free space", "files", "both"].includes(verdict.words);
 	const files = kinds_of_files.filter(([kind]) => has_score && verdict[kind].files).map(([kind, how]) => {
 		const { files, blocks } = verdict[kind];
@@ -320,17 +359,14 @@ function verdict_section({ report }) {
 			`${size(blocks * filesystem.block_bytes)} (${percent(blocks, verdict.all.blocks)})`);
 	});
 
-	return make("section", { class: "verdict" },
-		has_score ? make("div", { class: `score ${is_good ? bands[verdict.score_words] || "" : "bad"}` },
-			rounded(verdict.score)) : null,
-		make("div", { class: "grow" },
-			make("h2", {}, `Verdict: ${verdict.words}`),
-			files,
-			verdict.words === "free space" || verdict.words === "both" ?
-				make("p", {}, `half of the free space is in extents of up to ${size(report.free.weighted_median_kb * 1024)}; ` +
-					`${size(verdict.free_limit_kb * 1024)} would be good`) : null,
-			verdict.advice.map((sentence) => make("p", {}, sentence)),
-			has_score ? score_parts(verdict) : null));
+	return make("section", {},
+		make("h2", { class: `verdict ${is_good ? bands[verdict.score_words] || "" : "bad"}` }, `Verdict: ${verdict.words}`),
+		verdict.advice.map((sentence) => make("p", {}, sentence)),
+		files,
+		verdict.words === "free space" || verdict.words === "both" ?
+			make("p", {}, `half of the free space is in extents of up to ${size(report.free.weighted_median_kb * 1024)}; ` +
+				`${size(verdict.free_limit_kb * 1024)} would be good`) : null,
+		has_score ? score_parts(verdict) : null);
 }
 
 function free_section({ report }) {
@@ -417,13 +453,14 @@ const band_of = (score) => (score < 30.5 ? "whole" : score < 55.5 ? "pieces" : "
 // Directories as tiles whose areas are their extents; a click goes into one, or back up.
 function treemap(rows) {
 	const above = (path) => (path === "/" ? null : path.replace(/\/[^/]*$/, "") || "/");
-	const tiles = make("div", { class: "treemap" });
+	const holder = make("div");
 	const way = make("p", { class: "faint" });
 	const show = (top) => {
 		const inside = rows.filter((row) => above(row.path) === top.path);
 		const own = top.extents - inside.reduce((sum, row) => sum + row.extents, 0);
 		const items = inside.map((row) => ({ row, value: row.extents, name: printable(row.path.replace(/.*\//, "")) }));
 		const up = make("button", { type: "button" }, "Up");
+		const tiles = make("div", { class: "treemap" });
 
 		if (own > 0)
 			items.push({ row: top, value: own, name: "(files in it)" });
@@ -431,7 +468,6 @@ function treemap(rows) {
 		up.addEventListener("click", () => show(rows.find((row) => row.path === above(top.path))));
 		way.replaceChildren(...(top.path === "/" ? [] : [up, " "]),
 			`${printable(top.path)}: ${counted(top.extents, "extent")}, as areas. `);
-		tiles.replaceChildren();
 		// The shape of a wide screen; all is in percent of the box.
 		divide(items, [0, 0, 200, 100], ({ row, value, name }, [x, y, width, height]) => {
 			const has_more = row !== top && rows.some((other) => above(other.path) === row.path);
@@ -444,6 +480,7 @@ function treemap(rows) {
 				tile.addEventListener("click", () => show(row));
 			tiles.append(tile);
 		});
+		holder.replaceChildren(rove(tiles, "button.tile"));
 	};
 	let top = rows.find((row) => row.path === "/");
 
@@ -454,7 +491,7 @@ function treemap(rows) {
 		if (!rows.some((row) => above(row.path) === only.path))
 			break;
 	show(top);
-	return [way, tiles, make("ul", { class: "legend" }, [["whole", "score up to 30"], ["pieces", "31 to 55"],
+	return [way, holder, make("ul", { class: "legend" }, [["whole", "score up to 30"], ["pieces", "31 to 55"],
 		["scattered", "56 and more"]].map(([kind, words]) => make("li", {}, make("i", { class: kind }), words)))];
 }
 

@@ -149,19 +149,65 @@ static errcode_t collect(struct drawing *drawing, const struct chart_subject *su
 
 /* --- Drawing ---------------------------------------------------------------------------------------------- */
 
-#define WIDTH 760
+/* So narrow that the letters can still be read on a phone. */
+#define WIDTH 480
+#define MARGIN 8
 #define LEFT 190        /* labels end here */
-#define LONGEST_BAR 440 /* the value is written after it */
+#define LONGEST_BAR 200 /* the value is written after it */
 #define BAR_HEIGHT 16
 #define ROW_HEIGHT 21
 #define GROUP_HEIGHT 30
-#define TOP 56
+#define TITLE_HEIGHT 19 /* of a line, which has so many letters at most: */
+#define TITLE_LETTERS 50
+#define WORDS_HEIGHT 17
+#define WORDS_LETTERS 66
+
+static void put_part(FILE *stream, int x, int y, const char *attributes, const char *text, size_t bytes)
+{
+	fprintf(stream, "<text x=\"%d\" y=\"%d\"%s>", x, y, attributes);
+	markup_print(text, bytes, stream);
+	fputs("</text>\n", stream);
+}
 
 static void put_text(FILE *stream, int x, int y, const char *attributes, const char *text)
 {
-	fprintf(stream, "<text x=\"%d\" y=\"%d\"%s>", x, y, attributes);
-	markup_print(text, strlen(text), stream);
-	fputs("</text>\n", stream);
+	put_part(stream, x, y, attributes, text, strlen(text));
+}
+
+/* Returns how much of the text goes into a line of so many letters: whole words. */
+static size_t line_bytes(const char *text, size_t letters)
+{
+	size_t bytes = strlen(text);
+
+	while (bytes > letters) {
+		const char *blank = memrchr(text, ' ', bytes);
+
+		if (!blank)
+			break;
+		bytes = (size_t)(blank - text);
+	}
+	return bytes;
+}
+
+/* Writes the lines of a text below y (no stream: none); returns where the last one ends. */
+static int put_lines(FILE *stream, int y, const char *attributes, const char *text, int height, size_t letters)
+{
+	while (*text) {
+		size_t bytes = line_bytes(text, letters);
+
+		y += height;
+		if (stream)
+			put_part(stream, MARGIN, y, attributes, text, bytes);
+		text += bytes + strspn(text + bytes, " ");
+	}
+	return y;
+}
+
+static int put_heading(FILE *stream, const struct drawing *drawing)
+{
+	int y = put_lines(stream, 4, " class=\"title\"", drawing->chart->title, TITLE_HEIGHT, TITLE_LETTERS);
+
+	return put_lines(stream, y, " class=\"small\"", drawing->words, WORDS_HEIGHT, WORDS_LETTERS);
 }
 
 static double larger(double one, double other)
@@ -188,10 +234,9 @@ static bool begins_group(const struct drawing *drawing, size_t bar)
 	return *group && (!bar || strcmp(group, drawing->bars[bar - 1].group) != 0);
 }
 
-static void put_bars(FILE *stream, const struct drawing *drawing)
+static void put_bars(FILE *stream, int y, const struct drawing *drawing)
 {
 	double most = 0;
-	int y = TOP;
 
 	for (size_t index = 0; index < drawing->count; index++)
 		most = larger(most, extent_of(drawing->chart, drawing->bars[index].value));
@@ -200,7 +245,7 @@ static void put_bars(FILE *stream, const struct drawing *drawing)
 		double length = most > 0 ? extent_of(drawing->chart, bar->value) / most * LONGEST_BAR : 0;
 
 		if (begins_group(drawing, index)) {
-			put_text(stream, 16, y + GROUP_HEIGHT - 10, " class=\"group\"", bar->group);
+			put_text(stream, MARGIN, y + GROUP_HEIGHT - 10, " class=\"group\"", bar->group);
 			y += GROUP_HEIGHT;
 		}
 		put_text(stream, LEFT - 8, y + 12, " text-anchor=\"end\"", bar->label);
@@ -215,7 +260,7 @@ static errcode_t draw(void *context, FILE *stream)
 {
 	const struct drawing *drawing = context;
 	const struct overview_chart *chart = drawing->chart;
-	int height = TOP + 12;
+	int top = put_heading(NULL, drawing) + 14, height = top + 8;
 
 	for (size_t index = 0; index < drawing->count; index++)
 		height += ROW_HEIGHT + (begins_group(drawing, index) ? GROUP_HEIGHT : 0);
@@ -226,10 +271,10 @@ static errcode_t draw(void *context, FILE *stream)
 	markup_print(chart->title, strlen(chart->title), stream);
 	fputs("</title>\n", stream);
 	if (drawing->is_alone)
-		fprintf(stream, "<style>\n%s</style>\n", chart_css);
-	put_text(stream, 16, 24, " class=\"title\"", chart->title);
-	put_text(stream, 16, 42, " class=\"small\"", drawing->words);
-	put_bars(stream, drawing);
+		fprintf(stream, "<style>\n%s</style>\n<rect class=\"ground\" width=\"%d\" height=\"%d\"/>\n", chart_css,
+		        WIDTH, height);
+	put_heading(stream, drawing);
+	put_bars(stream, top, drawing);
 	fputs("</svg>\n", stream);
 	return flush_output(stream);
 }
@@ -263,10 +308,7 @@ static errcode_t put(struct drawing *drawing, const struct chart_subject *subjec
 	if (error || !document->page)
 		return error;
 	drawing->is_alone = false;
-	fputs("<div class=\"scroll\" tabindex=\"0\">\n", document->page);
-	error = draw(drawing, document->page);
-	fputs("</div>\n", document->page);
-	return error;
+	return draw(drawing, document->page);
 }
 
 errcode_t overview_chart_put(const struct overview_chart *chart, const struct chart_subject *subject,

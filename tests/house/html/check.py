@@ -36,14 +36,14 @@ def brightness(colour):
     return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
 
 
-def look_at_colours(style):
+def look_at_colours(style, grounds=None):
     """Each colour of text is tried on each ground, in both schemes, whether or not they meet."""
     print("colours that are no variables:")
-    for name, value in re.findall(r"\b(color|background):\s*([^;]*);", style):
+    for name, value in re.findall(r"\b(color|background):\s*([^;]*);", "" if grounds else style):
         if not re.fullmatch(r"var\(--[a-z]+\)|inherit", value):
             print(f"{name}: {value}")
     fronts = sorted(set(re.findall(r"[^-]color: var\(--(\w+)\)", style)))
-    grounds = sorted(set(re.findall(r"background: var\(--(\w+)\)", style)))
+    grounds = grounds or sorted(set(re.findall(r"background: var\(--(\w+)\)", style)))
     schemes = {"light": {}, "dark": {}}
     for is_dark, rules in re.findall(r"(dark\) \{\s*)?:root \{(.*?)\}", style, re.S):
         schemes["dark" if is_dark else "light"].update(re.findall(r"--(\w+): #(\w{6});", rules))
@@ -55,6 +55,15 @@ def look_at_colours(style):
                 if (high + 0.05) / (low + 0.05) < 4.5:
                     print(f"{scheme}: {front} on {ground}: {(high + 0.05) / (low + 0.05):.2f}")
     print(f"looked at {' '.join(fronts)} on {' '.join(grounds)}")
+
+
+def look_at_pages(top):
+    """The same of what e2frag, e2allocsim and e2fleet make, which have one style."""
+    names = ("analyze/forms/page", "analyze/forms/page_dark", "simulate/overview/overview")
+    page, dark, overview = (open(f"{top}/lib/{name}.css", encoding="utf-8").read() for name in names)
+    look_at_colours(page + "dark) {\n:root {" + dark + "}" + overview, ["card", "ground"])
+    with open(f"{top}/fleet/ext2mb_fleet/page.css", encoding="utf-8") as stream:
+        print("e2fleet's page has", "the same style" if page[:200] in stream.read() else "another style")
 
 
 def look_at_links(folder, pages):
@@ -117,6 +126,11 @@ def main(folder, top, expected):
                 print(f"{path}: {name}")
     with open(f"{folder}/style.css", encoding="utf-8") as stream:
         look_at_colours(stream.read())
+    look_at_pages(top)
+    with open(f"{folder}/index.html", encoding="utf-8") as stream:
+        first = re.search(r"<pre.*?>(.*?)</pre>", stream.read(), re.S)[1]
+    print("README's first commands on a screen of 800 pixels:")
+    print("".join(f"{line}\n" for line in re.sub("<[^>]*>", "", first).split("\n") if len(line) > 80), end="")
     look_at_index(folder, pages, expected)
 
 

@@ -59,7 +59,15 @@ const look = async (pages, widths, words) => {
 			count++;
 			if (scrollWidth > width) say(`${path}: ${scrollWidth} wide of ${width}`);
 			if (contrast < 4.5) say(`${path}: contrast ${contrast.toFixed(2)}: ${text}`);
-			for (const image of page.images) if (!image.naturalWidth) say(`${path}: ${image.src}: is not shown`);
+			for (const image of page.images) {
+				if (!image.naturalWidth) say(`${path}: ${image.src}: is not shown`);
+				// Of letters of 14 pixels, 9 are left.
+				if (image.src.endsWith(".svg") && image.width < 0.65 * image.naturalWidth)
+					say(`${path}: ${image.src}: too small to be read: ${image.width} of ${image.naturalWidth}`);
+			}
+			for (const block of page.querySelectorAll("main pre"))
+				if ((width >= 1300 || page.querySelector("main pre") === block && path === "index.html") && block.scrollWidth > block.clientWidth)
+					say(`${path}: at ${width} cut: ${block.textContent.slice(0, 40)}`);
 		}
 	}
 	const page = await open("doc/results/aged.html", widths[0]);
