@@ -160,6 +160,26 @@ static void report_print_dm_verity(const struct populate_options *options, const
 	printf("root hash: %s\n", verity->root_hash);
 }
 
+static void report_print_likeness(const struct populate_likeness *likeness, const char *source)
+{
+	if (*likeness->uuid) {
+		printf("UUID %s is that of ", likeness->uuid);
+		utf8_print(source, stdout);
+		puts(", too (--like)");
+	}
+	if (likeness->preallocated_files)
+		printf("%" PRIu64 " file%s preallocated blocks\n", likeness->preallocated_files,
+		       likeness->preallocated_files == 1 ? " keeps its" : "s keep their");
+	for (uint32_t i = 0; i < likeness->lost_count; i++) {
+		if (!i) {
+			fputs("not kept of ", stdout);
+			utf8_print(source, stdout);
+			fputs(": ", stdout);
+		}
+		printf("%s%s", likeness->lost[i], i + 1 < likeness->lost_count ? ", " : "\n");
+	}
+}
+
 static void report_print(const struct populate_options *options, const struct populate_report *report)
 {
 	utf8_print(options->image, stdout);
@@ -192,6 +212,8 @@ static void report_print(const struct populate_options *options, const struct po
 	if (report->links.followed)
 		printf("%" PRIu64 " director%s put where a symbolic link leads\n", report->links.followed,
 		       report->links.followed == 1 ? "y" : "ies");
+	if (report->likeness.is_like)
+		report_print_likeness(&report->likeness, report->sources[0].path);
 	if (report->zero_blocks)
 		printf("%" PRIu64 " block%s of zeros became holes\n", report->zero_blocks,
 		       units_plural(report->zero_blocks));
@@ -254,6 +276,22 @@ static void write_sources(struct json *json, const struct populate_report *repor
 	for (uint32_t i = 0; i < report->source_count; i++)
 		write_source(json, &report->sources[i], has_cache);
 	json_close_array(json);
+}
+
+/* Only of an image that is like its source. */
+static void write_likeness(struct json *json, const struct populate_likeness *likeness)
+{
+	if (!likeness->is_like)
+		return;
+	json_open_object(json, "like");
+	if (*likeness->uuid)
+		json_string(json, "uuid", likeness->uuid);
+	json_unsigned(json, "preallocated_files", likeness->preallocated_files);
+	json_open_array(json, "not_kept");
+	for (uint32_t i = 0; i < likeness->lost_count; i++)
+		json_string(json, NULL, likeness->lost[i]);
+	json_close_array(json);
+	json_close_object(json);
 }
 
 /* Only where a hash tree was asked for. */
@@ -319,6 +357,7 @@ static errcode_t report_print_json(const struct populate_options *options, const
 	write_image(&json, options, report);
 	write_content(&json, options, report);
 	write_sources(&json, report, options->layer_cache.path);
+	write_likeness(&json, &report->likeness);
 	write_dm_verity(&json, options, &report->dm_verity);
 	write_protected(&json, report);
 	if (report->delta.old_path)

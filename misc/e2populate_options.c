@@ -235,6 +235,9 @@ void command_parse(int argument_count, char **arguments, struct command *command
 		command->options.in_place = true;
 	else
 		command->options.own_defaults = true;
+	/* Under mke2fs's names all is as mke2fs makes it. */
+	if (is_stand_in(command) && !command->like_given)
+		command->options.like = LIKE_NONE;
 	/* mke2fs's own default is ext2, which is hardly what users want. */
 	if (!command->type_given && !command->is_mke2fs)
 		mke2fs_arguments_add(&command->mke2fs, 't', command->type ? command->type : "ext4");

@@ -24,7 +24,7 @@ struct command {
 	bool memory_given;
 	bool metadata_limit_given;
 	struct against against;
-	bool zeros_given, layout_given;
+	bool zeros_given, layout_given, like_given;
 	const char *reflink_given;         /* NULL: it is not */
 	bool size_like;                    /* of the first source that is an image */
 	bool is_examination;               /* --doctor: no image is made */

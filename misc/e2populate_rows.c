@@ -184,6 +184,14 @@ static const struct option_row own_rows[] = {
 	  .kind = ARGUMENT_TEXT,
 	  .set = set_label,
 	  .help = "the volume's name, of 16 bytes at most, as -L" },
+	{ .name = "like",
+	  .argument = "source|none",
+	  .kind = ARGUMENT_WORDS,
+	  .words = "source|none",
+	  .set = set_like,
+	  .help = "label, UUID, features, sizes of blocks, inodes and journal, mount options and the\n"
+	          "like are those of SOURCE, and blocks stay preallocated, where options do not say\n"
+	          "otherwise (the default if SOURCE is one image of ext2, ext3 or ext4)" },
 	{ .heading = "Size" },
 	{ .name = "free",
 	  .argument = "SIZE|N%",

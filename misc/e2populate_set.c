@@ -155,6 +155,13 @@ void set_labels(struct command *command, const struct taken_option *option)
 	command->options.labels.choice = choices[option->value];
 }
 
+/* In the order of the option's words. */
+void set_like(struct command *command, const struct taken_option *option)
+{
+	command->like_given = true;
+	command->options.like = option->value ? LIKE_NONE : LIKE_SOURCE;
+}
+
 void set_layout(struct command *command, const struct taken_option *option)
 {
 	(void)option;
@@ -226,6 +233,9 @@ void set_mke2fs_option(struct command *command, const struct taken_option *optio
 		break;
 	case 't':
 	case 'j':
+		command->options.type_given = true;
+		command->type_given = true;
+		break;
 	case 'J':
 		command->type_given = true;
 		break;

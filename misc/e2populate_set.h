@@ -30,4 +30,5 @@ void set_zeros(struct command *command, const struct taken_option *option);
 void set_reflink(struct command *command, const struct taken_option *option);
 void set_labels(struct command *command, const struct taken_option *option);
 void set_label(struct command *command, const struct taken_option *option);
+void set_like(struct command *command, const struct taken_option *option);
 void set_layout(struct command *command, const struct taken_option *option);

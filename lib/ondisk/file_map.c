@@ -16,18 +16,22 @@
 #define MAX_EXTENT_PHYSICAL_END (UINT64_C(1) << 48)
 #define MAX_INDIRECT_PHYSICAL_END (UINT64_C(1) << 32)
 
-static uint32_t blocks_of(const struct file_extent *extent)
+static uint32_t longest_extent(const struct extent_list *list)
 {
-	return extent->count & ~FILE_EXTENT_UNWRITTEN;
+	const uint32_t unit = list->unit ? list->unit : 1;
+
+	return list->is_unwritten ? FILE_EXTENT_MAX_UNWRITTEN_BLOCKS & ~(unit - 1) : FILE_EXTENT_MAX_BLOCKS;
 }
 
 errcode_t extent_list_add(struct extent_list *list, uint32_t logical, uint64_t physical, uint64_t blocks)
 {
-	const uint32_t longest = list->is_unwritten ? FILE_EXTENT_MAX_UNWRITTEN_BLOCKS : FILE_EXTENT_MAX_BLOCKS;
+	const uint32_t longest = longest_extent(list);
 	struct file_extent *last = list->count > list->final ? &list->extents[list->count - 1] : NULL;
 
-	if (last && last->logical + blocks_of(last) == logical && last->physical + blocks_of(last) == physical) {
-		uint64_t room = longest - blocks_of(last), taken = blocks < room ? blocks : room;
+	if (last && file_extent_is_unwritten(last) == list->is_unwritten &&
+	    last->logical + file_extent_blocks(last) == logical &&
+	    last->physical + file_extent_blocks(last) == physical) {
+		uint64_t room = longest - file_extent_blocks(last), taken = blocks < room ? blocks : room;
 
 		last->count += (uint32_t)taken;
 		logical += (uint32_t)taken;
@@ -127,7 +131,7 @@ static void write_extents(const struct tree_builder *builder, uint64_t first, ui
 {
 	for (uint64_t n = 0; n < count; n++) {
 		const struct file_extent *extent = &builder->extents[first + n];
-		uint32_t blocks = blocks_of(extent);
+		uint32_t blocks = file_extent_blocks(extent);
 		struct ext3_extent raw = {
 			.ee_block = htole32(extent->logical),
 			.ee_len = htole16(extent->count == blocks ? blocks : blocks + FILE_EXTENT_MAX_BLOCKS),
@@ -448,12 +452,12 @@ static errcode_t check_extents(const struct ondisk_format *format, const struct 
 
 	for (size_t n = 0; n < count; n++) {
 		const struct file_extent *extent = &extents[n];
-		const uint64_t blocks = blocks_of(extent);
+		const uint64_t blocks = file_extent_blocks(extent);
 		const bool is_unwritten = extent->count != blocks;
 
 		assert(blocks >= 1 && blocks + is_unwritten <= FILE_EXTENT_MAX_BLOCKS);
 		assert(format->extents || !is_unwritten);
-		assert(n == 0 || extent[-1].logical + (uint64_t)blocks_of(&extent[-1]) <= extent->logical);
+		assert(n == 0 || extent[-1].logical + (uint64_t)file_extent_blocks(&extent[-1]) <= extent->logical);
 		if (extent->logical + blocks > MAX_LOGICAL_END || extent->physical >= physical_end ||
 		    extent->physical + blocks > physical_end)
 			return EFBIG;

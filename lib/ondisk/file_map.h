@@ -20,12 +20,23 @@ struct file_extent {
 #define FILE_EXTENT_MAX_UNWRITTEN_BLOCKS 32767
 #define FILE_EXTENT_UNWRITTEN 0x80000000u /* flag in count, extent trees only: reads as zeros */
 
+static inline uint32_t file_extent_blocks(const struct file_extent *extent)
+{
+	return extent->count & ~FILE_EXTENT_UNWRITTEN;
+}
+
+static inline bool file_extent_is_unwritten(const struct file_extent *extent)
+{
+	return extent->count & FILE_EXTENT_UNWRITTEN;
+}
+
 /* The extents of a file, ascending, while they are collected. Zero-initialise. */
 struct extent_list {
 	struct file_extent *extents; /* owned; freed with free() */
 	size_t count, capacity;
 	size_t final;      /* so many of the first ones stay as they are: nothing is joined to them */
-	bool is_unwritten; /* of all extents */
+	bool is_unwritten; /* of those that are added */
+	uint32_t unit;     /* unwritten ones end at a multiple of so many blocks, a power of two; 0: 1 */
 };
 
 /* Adds blocks at the end, and joins them to the last extent if they continue it; no extent exceeds the map's limit. */

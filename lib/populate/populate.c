@@ -10,6 +10,7 @@
 #include "populate/data/copy.h"
 #include "populate/data/zero_detection.h"
 #include "populate/format/filesystem.h"
+#include "populate/format/likeness.h"
 #include "populate/metadata/directories.h"
 #include "populate/metadata/inodes.h"
 #include "populate/metadata/lost_found.h"
@@ -399,6 +400,8 @@ static errcode_t report_layout(const struct populating *run)
 {
 	struct populate_report *report = run->report;
 	errcode_t error = protect_report(&run->plan, report);
+
+	likeness_report_files(run->scanned.tree, &run->plan.format, &report->likeness);
 
 	if (!error)
 		error = block_sharing_warn(&run->plan, &run->file, run->attempt.found.refusal, &report->warnings);

@@ -14,6 +14,7 @@ populate_sources := \
 	lib/populate/data/zero_detection.c \
 	lib/populate/format/child.c \
 	lib/populate/format/filesystem.c \
+	lib/populate/format/likeness.c \
 	lib/populate/format/mke2fs.c \
 	lib/populate/metadata/directories.c \
 	lib/populate/metadata/flags.c \
@@ -44,4 +45,5 @@ populate_sources := \
 	lib/populate/size/size.c \
 	lib/populate/size/size_trial.c \
 	lib/populate/verify/verify.c \
-	lib/populate/verify/verify_protection.c
+	lib/populate/verify/verify_protection.c \
+	lib/populate/verify/verify_runs.c

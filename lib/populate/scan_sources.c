@@ -5,11 +5,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "populate/format/likeness.h"
 #include "populate/format/mke2fs.h"
 #include "populate/plan/base_image.h"
 #include "populate/plan/encrypted.h"
 #include "populate/protect_tree.h"
 #include "populate/size/projects_wanted.h"
+#include "source/image/image_recognition.h"
 #include "source/labels/labels.h"
 #include "source/pack/layer_cache.h"
 #include "source/reading.h"
@@ -268,6 +270,28 @@ static errcode_t report_layer_cache(const struct workplace *work, const struct t
 	return error || !work->options->keeps_hidden ? error : require_packs(tree, report, first, work->problem);
 }
 
+/* Keeps what can be kept of the filesystem that the source is. */
+static errcode_t find_likeness(struct scanned *scanned, const struct workplace *work, struct populate_report *report)
+{
+	const struct populate_options *options = work->options;
+	const struct volume *volume = image_volume_of(scanned->tree);
+
+	if (options->like == LIKE_NONE)
+		return 0;
+	if (options->source_count != 1 || !volume)
+		return options->like == LIKE_SOLE_SOURCE ?
+		               0 :
+		               problem_set_reason(work->problem, EINVAL, options->sources[0],
+		                                  "cannot be like the source",
+		                                  "--like=source needs one -d, an image of ext2, ext3 or ext4");
+	errcode_t error = likeness_read(volume, &scanned->like);
+
+	if (error)
+		return problem_set(work->problem, error, options->sources[0], "cannot read");
+	likeness_report(&scanned->like, options, &report->likeness);
+	return 0;
+}
+
 /* The cache is open while the sources are read; packs stay open with the tree. */
 static errcode_t read_sources(struct scanned *scanned, const struct workplace *work, struct scan_options *scan_options,
                               struct populate_report *report)
@@ -297,6 +321,8 @@ static errcode_t read_sources(struct scanned *scanned, const struct workplace *w
 		error = problem_set_reason(work->problem, EINVAL, options->oci_config,
 		                           "cannot write the image's configuration", "no source is a container image");
 	if (!error)
+		error = find_likeness(scanned, work, report);
+	if (!error)
 		error = report_sources(scanned, work, report);
 	if (!error && scan_options->layers)
 		error = report_layer_cache(work, scanned->tree, scan_options->layers, report);
@@ -317,6 +343,7 @@ static errcode_t scan_tree(struct scanned *scanned, const struct workplace *work
 		.without_flags = options->without_flags,
 		.asks_for_holes = options->zeros_of_source,
 		.asks_for_times = options->all_times,
+		.asks_for_unwritten = options->like != LIKE_NONE && options->source_count == 1,
 		.takes_encrypted = true,
 		.platform = options->platform,
 		.configuration = options->oci_config ? &report->configuration : NULL,
@@ -358,9 +385,12 @@ errcode_t scan_sources(struct scanned *scanned, bool in_place, const struct work
 	if (error)
 		return error;
 	/* The image takes the earlier image's identity, so that checksums and the order of names stay as well. */
-	if (scanned->base)
+	if (scanned->base) {
 		scanned->identity = scanned->base->identity;
-	else
-		identity_choose(scanned->tree, work->options, &scanned->identity);
+		return 0;
+	}
+	identity_choose(scanned->tree, work->options, &scanned->identity);
+	if (scanned->like.is_wanted)
+		likeness_identify(&scanned->like, &scanned->identity);
 	return 0;
 }

@@ -11,7 +11,7 @@ const struct tree_detail tree_no_detail;
 static bool says_something(const struct tree_detail *detail)
 {
 	return detail->atime.is_known || detail->ctime.is_known || detail->crtime.is_known || detail->project ||
-	       detail->inode_number || detail->generation || detail->verity || detail->is_unloaded;
+	       detail->inode_number || detail->generation || detail->verity || detail->unwritten || detail->is_unloaded;
 }
 
 static bool are_equal_times(const struct tree_time *one, const struct tree_time *other)
@@ -25,7 +25,8 @@ static bool are_equal(const struct tree_detail *one, const struct tree_detail *o
 	return are_equal_times(&one->atime, &other->atime) && are_equal_times(&one->ctime, &other->ctime) &&
 	       are_equal_times(&one->crtime, &other->crtime) && one->project == other->project &&
 	       one->inode_number == other->inode_number && one->generation == other->generation &&
-	       one->verity == other->verity && one->is_unloaded == other->is_unloaded;
+	       one->verity == other->verity && one->unwritten == other->unwritten &&
+	       one->is_unloaded == other->is_unloaded;
 }
 
 errcode_t tree_add_detail(struct tree *tree, const struct tree_detail *detail, uint32_t *number)

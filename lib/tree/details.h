@@ -14,6 +14,12 @@ struct tree_time {
 	bool is_known; /* if not, the other members are 0 */
 };
 
+/* Parts of a regular file that read as zeros and have blocks: those that fallocate(2) gave it and nobody wrote. */
+struct tree_unwritten {
+	uint32_t count;
+	struct tree_segment segments[]; /* ascending, apart from its data; also after the end of the file */
+};
+
 struct tree_detail {
 	struct tree_time atime, ctime, crtime; /* access, inode change, creation */
 	uint32_t project;                      /* project id */
@@ -21,6 +27,7 @@ struct tree_detail {
 	                                          in a new one, since what encrypts the file depends on it */
 	uint32_t generation;                   /* i_generation of that inode */
 	const struct tree_verity *verity; /* regular files: in the tree's memory; NULL: not protected by fs-verity */
+	const struct tree_unwritten *unwritten; /* in the tree's memory; NULL: there are none */
 	bool is_unloaded; /* a directory of that image whose entries have not been read: child_count is 0 */
 };
 

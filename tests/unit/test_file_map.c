@@ -345,6 +345,28 @@ START_TEST(unwritten_extents)
 }
 END_TEST
 
+/* Written and unwritten blocks are never joined, and clusters are not cut. */
+START_TEST(kinds_of_extents)
+{
+	struct extent_list list = { .unit = 16 };
+
+	ck_assert_int_eq(extent_list_add(&list, 0, 1000, 16), 0);
+	list.is_unwritten = true;
+	ck_assert_int_eq(extent_list_add(&list, 16, 1016, 16), 0);
+	ck_assert_int_eq(extent_list_add(&list, 32, 1032, 32752), 0);
+	list.is_unwritten = false;
+	ck_assert_int_eq(extent_list_add(&list, 32784, 33784, 16), 0);
+	const uint32_t counts[] = { 16, 32752 | FILE_EXTENT_UNWRITTEN, 16 | FILE_EXTENT_UNWRITTEN, 16 };
+
+	ck_assert_uint_eq(list.count, 4);
+	for (size_t n = 0; n < list.count; n++) {
+		ck_assert_uint_eq(list.extents[n].count, counts[n]);
+		ck_assert_uint_eq(list.extents[n].physical - list.extents[n].logical, 1000);
+	}
+	free(list.extents);
+}
+END_TEST
+
 START_TEST(nothing_is_an_empty_root)
 {
 	struct ondisk_format tree = format_of(1024, true);
@@ -443,6 +465,7 @@ int main(void)
 	tcase_add_test(tests, numbers_that_do_not_fit);
 	tcase_add_test(tests, numbers_of_48_bits);
 	tcase_add_test(tests, unwritten_extents);
+	tcase_add_test(tests, kinds_of_extents);
 	tcase_add_test(tests, nothing_is_an_empty_root);
 	tcase_add_test(tests, holes_cost_no_indirect_blocks);
 	tcase_add_test(tests, largest_files);

@@ -31,6 +31,13 @@ enum populate_layout {
 /* The most readers there are, unless the user gives a number. Each takes half a MiB once it has work. */
 #define POPULATE_MOST_READERS 64
 
+/* What of its filesystem an image keeps that is made of one image. */
+enum populate_like {
+	LIKE_SOLE_SOURCE, /* what can be kept, if the sources are one image */
+	LIKE_SOURCE,      /* the same, and an error if they are not */
+	LIKE_NONE,
+};
+
 enum dm_verity_algorithm {
 	DM_VERITY_SHA256,
 	DM_VERITY_SHA512,
@@ -74,6 +81,8 @@ struct populate_options {
 	bool inodes_fixed;             /* -N among mke2fs: exactly so many */
 	bool block_size_given;         /* -b among mke2fs */
 	bool usage_given;              /* -T among mke2fs */
+	bool type_given;               /* -t or -j among mke2fs, from the user */
+	enum populate_like like;       /* see populate/format/likeness.h */
 	bool own_defaults;      /* blocks of 4 KiB, and no holes that are not worth an extent; false: as mke2fs(8) */
 	const char *platform;   /* of container images, OS/ARCH[/VARIANT]; NULL: the host's */
 	const char *oci_config; /* a file that the caller writes report->configuration to; NULL: none */

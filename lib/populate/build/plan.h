@@ -160,6 +160,17 @@ static inline bool plan_project_is_inherited(const struct plan *plan, uint32_t n
 	return plan->format.project && S_ISDIR(source->mode) && (source->flags & FILE_FLAGS_OF_PROJECT);
 }
 
+/*
+ * What is preallocated of a regular file and stays so; NULL: nothing. Only maps of extents can say it, and none of a
+ * filesystem whose clusters are longer than an unwritten extent.
+ */
+static inline const struct tree_unwritten *plan_unwritten(const struct plan *plan, uint32_t node)
+{
+	if (!plan->format.extents || 1u << plan->format.cluster_bits > FILE_EXTENT_MAX_UNWRITTEN_BLOCKS)
+		return NULL;
+	return tree_detail(plan->source->tree, plan_node(plan, node))->unwritten;
+}
+
 /* The number of inodes that the plan needs, without the filesystem's own. */
 static inline uint64_t plan_items(const struct plan *plan)
 {

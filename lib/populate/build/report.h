@@ -53,6 +53,15 @@ struct populate_protected {
 	uint8_t digest[HASH_TREE_MOST_DIGEST_BYTES];
 };
 
+/* What the image has of the one that it is made of, and lacks. */
+struct populate_likeness {
+	bool is_like;  /* that was wanted */
+	char uuid[37]; /* that both have; empty: they have different ones */
+	uint64_t preallocated_files;
+	const char *lost[8];
+	uint32_t lost_count;
+};
+
 /* The built image. */
 struct populate_report {
 	uint64_t image_bytes;
@@ -80,6 +89,7 @@ struct populate_report {
 	bool verified;                   /* asked for, and nothing was found */
 	struct populate_source *sources; /* in their order, each layer of an OCI image by itself; owned */
 	uint32_t source_count;
+	struct populate_likeness likeness;
 	struct populate_dm_verity dm_verity;
 	struct populate_protected *protected_files; /* in the order of the tree; owned */
 	uint64_t protected_count;

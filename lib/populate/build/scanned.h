@@ -2,6 +2,8 @@
 /* The sources' contents, filled in by scan_sources(). Later stages only read it, except members that name a stage. */
 #pragma once
 
+#include <ext2fs/ext2_fs.h>
+
 #include "populate/build/identity.h"
 #include "tree/tree.h"
 
@@ -15,6 +17,15 @@ struct scanned_encrypted {
 	uint32_t highest_number; /* of an inode that is kept */
 };
 
+/* The filesystem of the one source that is an image, where the new one is to be like it (populate/format/likeness.h).
+ */
+struct likeness {
+	bool is_wanted;
+	struct ext2_super_block super; /* in host order */
+	uint64_t journal_blocks;       /* of one inside it; 0: there is none */
+	bool has_boot_code, has_bad_blocks;
+};
+
 struct scanned {
 	struct tree *tree;       /* zero detection: holes; filesystem_empty(): the owner of its root */
 	uint32_t inode_count;    /* nodes that are not further names of a file */
@@ -22,8 +33,9 @@ struct scanned {
 	uint32_t lost_found_set; /* xattrs of mke2fs's lost+found, if that stays: in tree->xattr_sets */
 	bool has_protected;      /* files that fs-verity is to protect */
 	struct scanned_encrypted encrypted;
-	bool lacks_projects;       /* the host has not been asked for those of its files */
-	struct base_image *base;   /* the image whose layout is to be kept; may be NULL */
+	bool lacks_projects;     /* the host has not been asked for those of its files */
+	struct base_image *base; /* the image whose layout is to be kept; may be NULL */
+	struct likeness like;
 	struct identity identity;  /* of the filesystem */
 	uint64_t least_hole_bytes; /* populate(): of zeros between data of a file; 0: all that are a cluster */
 	uint64_t known_zero_bytes; /* zero detection: those that are holes of the tree now */

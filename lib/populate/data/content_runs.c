@@ -36,6 +36,9 @@ static bool find_extent(const struct plan *plan, const struct content_reader *re
 	const unsigned int block_bits = plan->format.block_bits;
 	uint64_t start = (uint64_t)extent->logical << block_bits, bytes = (uint64_t)extent->count << block_bits;
 	uint64_t left = plan_node(plan, node)->size_bytes - start;
+
+	if (file_extent_is_unwritten(extent))
+		return false;
 	const struct content_range range = content_reader_map(reader, start);
 
 	*found = (struct content_run){

@@ -41,7 +41,8 @@ struct copy_worker {
 	struct block_sharing sharing;
 	struct protect_worker protect;
 	struct zero_runs zeros;
-	bool reads_last; /* contents are not read again after this */
+	bool finds_zeros; /* of the file that is being copied */
+	bool reads_last;  /* contents are not read again after this */
 };
 
 struct job_list {
@@ -95,7 +96,6 @@ static errcode_t copy_blocks(const struct plan *plan, struct copy_worker *own, u
 	const struct ondisk_format *format = &plan->format;
 	uint64_t offset = (uint64_t)blocks->logical << format->block_bits;
 	size_t space = (size_t)blocks->count << format->block_bits;
-	bool is_encrypted = plan_node(plan, node)->is_encrypted;
 	uint64_t left = tree_stored_bytes(plan->source->tree, plan_node(plan, node)) - offset;
 	size_t data_bytes = left < space ? (size_t)left : space;
 	void *bytes;
@@ -111,11 +111,9 @@ static errcode_t copy_blocks(const struct plan *plan, struct copy_worker *own, u
 		content_reader_release(own->reader, offset, data_bytes);
 	memset((char *)bytes + data_bytes, 0, space - data_bytes);
 	/*
-	 * Only whole clusters can become holes, and these blocks may be less than one cluster. Zeros in ciphertext are
-	 * not zeros of the file.
+	 * Only whole clusters can become holes, and these blocks may be less than one cluster.
 	 */
-	if (!plan->options->zeros_of_source && !is_encrypted &&
-	    format->block_bytes << format->cluster_bits <= RUN_WRITER_BYTES)
+	if (own->finds_zeros && format->block_bytes << format->cluster_bits <= RUN_WRITER_BYTES)
 		error = zero_runs_find(format, node, blocks->logical, bytes, data_bytes, &own->zeros);
 	if (error)
 		return problem_set(problem, error, NULL, "cannot note zeros");
@@ -191,13 +189,16 @@ static errcode_t copy_range(const struct plan *plan, struct copy_worker *own, ui
 	const struct file_extent *extents = placement_extents(&plan->placements[node], &single, &count);
 
 	/* A linear search would go through all extents of a fragmented file for each of its slices. */
-	size_t number = BISECT(count, index, (uint64_t)extents[index].logical + extents[index].count > first);
+	size_t number =
+		BISECT(count, index, (uint64_t)extents[index].logical + file_extent_blocks(&extents[index]) > first);
 
 	for (; number < count && extents[number].logical < end; number++) {
 		const struct file_extent *extent = &extents[number];
 		uint64_t from = extent->logical > first ? extent->logical : first;
-		uint64_t to = (uint64_t)extent->logical + extent->count;
+		uint64_t to = (uint64_t)extent->logical + file_extent_blocks(extent);
 
+		if (file_extent_is_unwritten(extent))
+			continue;
 		to = to < end ? to : end;
 		const struct file_extent blocks = {
 			.logical = (uint32_t)from,
@@ -226,6 +227,12 @@ static errcode_t copy_one(const struct copying *copying, struct copy_worker *own
 	uint64_t most = data_blocks(plan, node);
 	errcode_t error = content_reader_open(own->reader, node, problem);
 
+	if (error)
+		return error;
+	/* Zeros in ciphertext are not zeros of the file. */
+	own->finds_zeros = !plan->options->zeros_of_source && !plan_node(plan, node)->is_encrypted;
+	if (own->finds_zeros)
+		error = zeros_may_be_holes(plan, own->reader, node, &own->finds_zeros, problem);
 	if (error)
 		return error;
 	/* Slices of a large file are copied at the same time, so they must not write to its placement. */
@@ -314,10 +321,12 @@ static errcode_t add_slices(const struct plan *plan, uint32_t node, struct job_l
 	errcode_t error = 0;
 
 	for (uint32_t number = 0; !error && number < count && extents[number].logical < most; number++) {
-		uint64_t end = (uint64_t)extents[number].logical + extents[number].count;
+		uint64_t end = (uint64_t)extents[number].logical + file_extent_blocks(&extents[number]);
 		uint32_t slice = extents[number].logical / slice_blocks;
 		uint32_t last = (uint32_t)(((end < most ? end : most) - 1) / slice_blocks);
 
+		if (file_extent_is_unwritten(&extents[number]))
+			continue;
 		for (slice = slice > next ? slice : next; !error && slice <= last; slice++)
 			error = add_job(list, (struct copy_job){ .first = node, .end = node, .slice = slice });
 		next = last + 1;

@@ -365,16 +365,46 @@ static errcode_t search_segment(const struct zero_search *search, const struct s
 	return 0;
 }
 
+/* mkswap(8) ends the first page with this and makes no file of fewer than ten pages. */
+static const char swap_signature[] = "SWAPSPACE2";
+#define SWAP_SIGNATURE_BYTES (sizeof(swap_signature) - 1)
+#define LEAST_SWAP_PAGE 4096u
+#define MOST_SWAP_PAGE 65536u
+#define LEAST_SWAP_PAGES 10u
+
+errcode_t zeros_may_be_holes(const struct plan *plan, struct content_reader *reader, uint32_t node, bool *may,
+                             struct problem *problem)
+{
+	const uint64_t size_bytes = plan_node(plan, node)->size_bytes;
+	char found[SWAP_SIGNATURE_BYTES];
+
+	*may = !plan_unwritten(plan, node);
+	for (uint32_t page = LEAST_SWAP_PAGE; *may && plan->source->like.is_wanted && page <= MOST_SWAP_PAGE &&
+	                                      (uint64_t)page * LEAST_SWAP_PAGES <= size_bytes;
+	     page *= 2) {
+		errcode_t error = content_reader_read(reader, found, sizeof(found), page - sizeof(found), problem);
+
+		if (error)
+			return error;
+		*may = memcmp(found, swap_signature, sizeof(found)) != 0;
+	}
+	return 0;
+}
+
 static errcode_t search_file(const struct zero_search *search, const struct search_worker *own, uint32_t number,
                              struct nonzero_data *data, struct problem *problem)
 {
 	const struct tree_node *node = plan_node(search->plan, number);
 	errcode_t error = content_reader_open(own->reader, number, problem);
+	bool may;
 
+	if (!error)
+		error = zeros_may_be_holes(search->plan, own->reader, number, &may, problem);
 	for (uint32_t next = 0; !error && next < segment_count(node); next++) {
 		const struct source_segment segment = segment_of(node, next);
 
-		error = search_segment(search, own, &segment, data, problem);
+		error = may ? search_segment(search, own, &segment, data, problem) :
+		              add_data(data, segment.start_bytes, segment.end_bytes);
 	}
 	return error;
 }

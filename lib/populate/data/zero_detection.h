@@ -8,6 +8,8 @@
 #include "populate/build/plan.h"
 #include "populate/build/workplace.h"
 
+struct content_reader;
+
 /* Blocks of a node that hold only zeros. */
 struct zero_run {
 	uint32_t node;
@@ -21,6 +23,13 @@ struct zero_runs {
 	size_t count, capacity;
 	uint64_t blocks; /* of all runs, once they are sorted */
 };
+
+/*
+ * Sets *may to whether zeros of the reader's file may become holes: not those of a preallocated file, nor, in an image
+ * that is made of one, of a swap file, which the kernel refuses if it has holes. Errors of reading.
+ */
+MUST_CHECK errcode_t zeros_may_be_holes(const struct plan *plan, struct content_reader *reader, uint32_t node,
+                                        bool *may, struct problem *problem);
 
 /*
  * Searches `bytes` bytes of a file's data that begin at block `logical`, the first of a cluster, in steps of a cluster,

@@ -8,6 +8,7 @@
 
 #include "ext2fs/fs_errors.h"
 #include "populate/format/child.h"
+#include "populate/format/likeness.h"
 #include "populate/format/mke2fs.h"
 
 /* No other program has the image open, so the block for multiple mount protection stays as mke2fs left it. */
@@ -88,6 +89,24 @@ errcode_t filesystem_look(const char *path, uint64_t offset_bytes, const char *i
 	if (error)
 		return problem_set(problem, error, image_path, "cannot use the new filesystem");
 	return 0;
+}
+
+errcode_t filesystem_make_like(const char *path, uint64_t offset_bytes, const struct likeness *like,
+                               const struct populate_options *options, struct problem *problem)
+{
+	ext2_filsys fs;
+	errcode_t error = filesystem_open_at(path, offset_bytes, EXT2_FLAG_RW, &fs);
+
+	if (error)
+		return problem_set(problem, error, options->image, "cannot open the new filesystem");
+	likeness_apply(like, options, fs->super);
+	if (options->has_epoch)
+		fs->now = (time_t)populate_clock(options);
+	fs->flags &= ~EXT2_FLAG_MASTER_SB_ONLY;
+	ext2fs_mark_super_dirty(fs);
+	error = ext2fs_flush2(fs, EXT2_FLAG_FLUSH_NO_SYNC);
+	ext2fs_free(fs);
+	return error ? problem_set(problem, error, options->image, "cannot write the new filesystem's superblock") : 0;
 }
 
 static void find_quota_inodes(const struct ext2_super_block *super, uint32_t inodes[QUOTA_TYPES])

@@ -30,6 +30,10 @@ struct filesystem_room {
 MUST_CHECK errcode_t filesystem_look(const char *path, uint64_t offset_bytes, const char *image_path,
                                      struct filesystem_room *room, struct problem *problem);
 
+/* Puts what it is to have of another one into the superblock that mke2fs made, and into its copies. */
+MUST_CHECK errcode_t filesystem_make_like(const char *path, uint64_t offset_bytes, const struct likeness *like,
+                                          const struct populate_options *options, struct problem *problem);
+
 /* Opens it for building; *filesystem is all 0, or was closed. Nothing of the image changes. */
 MUST_CHECK errcode_t filesystem_open(const struct image_file *file, const struct workplace *work,
                                      struct filesystem *filesystem);

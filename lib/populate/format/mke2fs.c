@@ -8,7 +8,7 @@
 
 #include "populate/format/child.h"
 
-#define OWN_ARGUMENTS 16
+#define OWN_ARGUMENTS 24
 
 static bool is_named(const char *option, const char *name)
 {
@@ -38,6 +38,24 @@ bool mke2fs_is_told_not(const struct populate_options *options, const char *feat
 		}
 	}
 	return is_told;
+}
+
+/* Returns the last -O, since mke2fs obeys only that one; NULL if there is none. */
+static const char *features_given(const struct populate_options *options)
+{
+	const char *last = NULL;
+
+	for (char *const *option = options->mke2fs; option && *option; option++)
+		if (!strncmp(*option, "-O", 2))
+			last = *option + 2;
+	return last;
+}
+
+bool mke2fs_is_told_none(const struct populate_options *options)
+{
+	const char *given = features_given(options);
+
+	return extended_has(given, "none") || extended_has(given, "clear");
 }
 
 bool extended_has(const char *list, const char *name)
@@ -84,8 +102,8 @@ errcode_t extended_without(const char *list, const char *name, char **ret)
 }
 
 /*
- * Makes the -E list: the offset, the user's list and the hash seed. It leaves out the user's options that mke2fs(8)
- * does not know before 1.47.2, which scan_sources() applies. The caller frees it.
+ * Makes the -E list: the offset, the user's list, the hash seed and the words'. It leaves out the user's options that
+ * mke2fs(8) does not know before 1.47.2, which scan_sources() applies. The caller frees it.
  */
 static errcode_t extended_list(const struct mke2fs_run *run, char **ret)
 {
@@ -103,42 +121,49 @@ static errcode_t extended_list(const struct mke2fs_run *run, char **ret)
 		snprintf(offset, sizeof(offset), "offset=%" PRIu64 ",", run->offset_bytes);
 	if (!extended_has(list, "hash_seed"))
 		snprintf(seed, sizeof(seed), "%shash_seed=%s", *list ? "," : "", run->identity->hash_seed);
-	if (asprintf(ret, "%s%s%s", offset, list, seed) >= 0)
+	/* Each of the words' options begins with a comma. */
+	const char *words = run->words.extended + (!*offset && !*list && !*seed && *run->words.extended);
+
+	if (asprintf(ret, "%s%s%s%s", offset, list, seed, words) >= 0)
 		return 0;
 	*ret = NULL;
 	return ENOMEM;
 }
 
-/* Returns the last -O, since mke2fs obeys only that one; NULL if there is none. */
-static const char *features_given(const struct populate_options *options)
-{
-	const char *last = NULL;
-
-	for (char *const *option = options->mke2fs; option && *option; option++)
-		if (!strncmp(*option, "-O", 2))
-			last = *option + 2;
-	return last;
-}
-
-/* Makes an -O that includes verity; "" if there is nothing to add. The caller frees it. */
-static errcode_t features_with_verity(const struct mke2fs_run *run, char **ret)
+/* True if verity is to be added to the user's features. */
+static bool adds_verity(const struct mke2fs_run *run)
 {
 	const char *given = features_given(run->options);
-	bool is_excluded = extended_has(given, "^verity");
 
-	if (!run->wants_verity || is_excluded || extended_has(given, "verity"))
-		*ret = strdup("");
-	else if (asprintf(ret, "-O%s%sverity", given ? given : "", given && *given ? "," : "") < 0)
-		*ret = NULL;
-	return *ret ? 0 : ENOMEM;
+	return run->wants_verity && !extended_has(given, "^verity") && !extended_has(given, "verity");
 }
 
-/* features is an -O that comes after the user's own, or "". */
-static errcode_t run_with(const struct mke2fs_run *run, const char *features, struct problem *problem)
+/*
+ * Makes an -O with the words' features, the user's own, and verity if that is to be added; "" if there is nothing to
+ * add to the user's. The caller frees it.
+ */
+static errcode_t features_list(const struct mke2fs_run *run, bool has_verity, char **ret)
+{
+	const char *given = features_given(run->options);
+	const char *const parts[] = { run->words.features, given ? given : "", has_verity ? "verity" : "" };
+	char *list = NULL;
+
+	if (!has_verity && !*parts[0]) {
+		*ret = strdup("");
+		return *ret ? 0 : ENOMEM;
+	}
+	if (asprintf(&list, "-O%s%s%s%s%s", parts[0], *parts[0] && *parts[1] ? "," : "", parts[1],
+	             (*parts[0] || *parts[1]) && *parts[2] ? "," : "", parts[2]) < 0)
+		list = NULL;
+	*ret = list;
+	return list ? 0 : ENOMEM;
+}
+
+static errcode_t run_with(const struct mke2fs_run *run, bool has_verity, struct problem *problem)
 {
 	const struct populate_options *options = run->options;
 	char inodes[32], block_bytes[32];
-	SCOPE_FREE char *extended = NULL;
+	SCOPE_FREE char *extended = NULL, *features = NULL;
 	size_t count = 0, next = 0;
 
 	while (options->mke2fs && options->mke2fs[count])
@@ -149,13 +174,19 @@ static errcode_t run_with(const struct mke2fs_run *run, const char *features, st
 	arguments[next++] = "mke2fs";
 	for (size_t option = 0; option < count; option++)
 		arguments[next++] = options->mke2fs[option];
+	errcode_t error = features_list(run, has_verity, &features);
+
+	if (error)
+		return problem_set(problem, error, options->image, "mke2fs failed");
 	if (*features)
 		arguments[next++] = features;
+	for (size_t option = 0; option < run->words.option_count; option++)
+		arguments[next++] = run->words.options[option];
 	/* In an empty file badblocks(8) would find all blocks bad, and it knows no offset. */
 	if (run->is_device && !run->offset_bytes && options->bad_block_checks > 0)
 		arguments[next++] = options->bad_block_checks > 1 ? "-cc" : "-c";
 	arguments[next++] = options->mke2fs_output ? "-v" : "-q";
-	errcode_t error = extended_list(run, &extended);
+	error = extended_list(run, &extended);
 	if (error)
 		return problem_set(problem, error, options->image, "mke2fs failed");
 	arguments[next++] = "-E";
@@ -192,17 +223,14 @@ static errcode_t run_with(const struct mke2fs_run *run, const char *features, st
 
 errcode_t mke2fs_run(const struct mke2fs_run *run, struct problem *problem)
 {
-	SCOPE_FREE char *features = NULL;
+	const bool has_verity = adds_verity(run);
 	struct problem refusal = { 0 };
-	errcode_t error = features_with_verity(run, &features);
+	errcode_t error = run_with(run, has_verity, &refusal);
 
-	if (error)
-		return problem_set(problem, error, run->options->image, "mke2fs failed");
-	error = run_with(run, features, &refusal);
 	/* mke2fs(8) from 1.47.2 on refuses verity in a filesystem without extents. */
-	if (error == EINVAL && *features) {
+	if (error == EINVAL && has_verity) {
 		problem_clear(&refusal);
-		error = run_with(run, "", &refusal);
+		error = run_with(run, false, &refusal);
 	}
 	if (error)
 		problem_move(problem, &refusal);

@@ -72,7 +72,7 @@ static uint64_t mapped_clusters(const struct plan *plan, uint32_t node)
 	if (!plan->format.cluster_bits)
 		return plan->placements[node].blocks;
 	for (uint32_t extent = 0; extent < count; extent++)
-		clusters += plan_clusters(plan, extents[extent].count);
+		clusters += plan_clusters(plan, file_extent_blocks(&extents[extent]));
 	return clusters;
 }
 
@@ -238,21 +238,28 @@ static errcode_t describe_inline(const struct plan *plan, uint32_t node, struct 
 	return 0;
 }
 
-/* The blocks that fs-verity adds to a file follow its data but for a gap, which every such file has. */
+/* True if the blocks of both are one piece that is cut where their kind changes, or a gap of the file lies between. */
+static bool is_one_piece(const struct file_extent *extent, const struct file_extent *next, bool has_gap)
+{
+	return extent->physical + file_extent_blocks(extent) == next->physical &&
+	       (has_gap || file_extent_is_unwritten(extent) != file_extent_is_unwritten(next));
+}
+
+/*
+ * The blocks that fs-verity adds to a file follow its data but for a gap, which every such file has; and unwritten
+ * blocks have an extent of their own.
+ */
 static uint64_t extents_of(const struct plan *plan, uint32_t node)
 {
 	struct file_extent single;
-	uint32_t count, number = 1;
+	uint32_t count;
 	const struct file_extent *extents = placement_extents(&plan->placements[node], &single, &count);
+	uint64_t added = plan->placements[node].is_protected ? protection_place(plan, node).first_block : UINT64_MAX;
+	uint64_t pieces = count;
 
-	if (!plan->placements[node].is_protected)
-		return count;
-	uint64_t first = protection_place(plan, node).first_block;
-
-	for (; number < count && extents[number].logical < first; number++)
-		;
-	return count - (number < count && extents[number].logical == first &&
-	                extents[number].physical == extents[number - 1].physical + extents[number - 1].count);
+	for (uint32_t number = 1; number < count; number++)
+		pieces -= is_one_piece(&extents[number - 1], &extents[number], extents[number].logical == added);
+	return pieces;
 }
 
 static errcode_t write_inode(const struct sealing *sealing, uint32_t node, void *bytes, struct inode_worker *own,

@@ -144,13 +144,13 @@ static bool add_record(void *context, const struct map_record *record)
 {
 	struct collecting *collecting = context;
 
-	if (!record->is_unwritten && record->logical + record->count <= UINT32_MAX)
+	if (record->logical + record->count <= UINT32_MAX)
 		collecting->error =
 			extent_list_add(collecting->list, (uint32_t)record->logical, record->physical, record->count);
 	return !collecting->error;
 }
 
-/* Returns where the node's blocks were: only written ones, and only those that can be read. */
+/* Returns where the node's blocks were, written or not: only those whose map can be read. */
 static errcode_t read_extents(const struct plan *plan, uint32_t node, struct extent_list *list)
 {
 	struct base_image *base = plan->source->base;
@@ -243,9 +243,12 @@ static errcode_t keep_node(struct keeping *keeping, uint32_t number)
 	size_t next = 0;
 
 	keeping->kept.count = 0;
+	keeping->kept.unit = 1u << plan->format.cluster_bits;
 	block_runs_start_counted(&runs, plan, number);
-	while (!error && block_runs_next(&runs, &logical, &blocks))
+	while (!error && block_runs_next(&runs, &logical, &blocks)) {
+		keeping->kept.is_unwritten = runs.is_unwritten;
 		error = keep_run(keeping, &next, logical, blocks);
+	}
 	if (error || !keeping->kept.count)
 		return error;
 	plan->reused[number] = extent_map_create(&keeping->kept, 0);

@@ -78,7 +78,7 @@ static uint64_t wanted_clusters(const struct plan *plan, uint32_t district)
 		const struct extent_map *map = plan->reused[node];
 
 		for (uint32_t extent = 0; map && extent < map->extent_count; extent++)
-			reused += plan_clusters(plan, map->extents[extent].count);
+			reused += plan_clusters(plan, file_extent_blocks(&map->extents[extent]));
 	}
 	return wanted > reused ? wanted - reused : 0;
 }

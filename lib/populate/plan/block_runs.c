@@ -26,8 +26,10 @@ void block_runs_start_counted(struct block_runs *runs, const struct plan *plan, 
 	block_runs_start(runs, &plan->format, node);
 	if (!S_ISREG(node->mode))
 		runs->file_blocks = plan->placements[number].blocks;
-	if (!plan->placements[number].is_protected)
+	if (!plan->placements[number].is_protected) {
+		runs->unwritten = plan_unwritten(plan, number);
 		return;
+	}
 	const struct verity_place place = protection_place(plan, number);
 
 	runs->added_start = place.first_block >> plan->format.cluster_bits << plan->format.cluster_bits;
@@ -75,7 +77,8 @@ static bool next_data(struct block_runs *runs, uint32_t *logical, uint32_t *bloc
 	return true;
 }
 
-bool block_runs_next(struct block_runs *runs, uint32_t *logical, uint32_t *blocks)
+/* Finds the next run of data and of what protects the file. */
+static bool next_written(struct block_runs *runs, uint32_t *logical, uint32_t *blocks)
 {
 	bool is_data = next_data(runs, logical, blocks), has_added = runs->added_end > runs->added_start;
 
@@ -86,5 +89,52 @@ bool block_runs_next(struct block_runs *runs, uint32_t *logical, uint32_t *block
 		*logical = (uint32_t)runs->added_start;
 	*blocks = (uint32_t)(runs->added_end - *logical);
 	runs->added_end = runs->added_start;
+	return true;
+}
+
+/* No file of ext4 has more blocks. */
+#define MOST_BLOCKS (UINT64_C(0xffffffff))
+
+/* Finds the next unwritten blocks after those that were given, rounded out to clusters: [*start, *end). */
+static bool next_unwritten(struct block_runs *runs, uint64_t *start, uint64_t *end)
+{
+	const unsigned int cluster_bits = runs->format->cluster_bits;
+	const unsigned int bits = runs->format->block_bits + cluster_bits;
+	const uint64_t given_end = round_up_shift(runs->given_end, cluster_bits) << cluster_bits;
+	const uint64_t most = MOST_BLOCKS >> cluster_bits << cluster_bits;
+
+	for (; runs->unwritten && runs->next_unwritten < runs->unwritten->count; runs->next_unwritten++) {
+		const struct tree_segment *segment = &runs->unwritten->segments[runs->next_unwritten];
+
+		*start = segment->start_bytes >> bits << cluster_bits;
+		*end = round_up_shift(segment->start_bytes + segment->length_bytes, bits) << cluster_bits;
+		*start = *start > given_end ? *start : given_end;
+		*end = *end < most ? *end : most;
+		if (*start < *end)
+			return true;
+	}
+	return false;
+}
+
+/* What is unwritten ends where data begin. */
+bool block_runs_next(struct block_runs *runs, uint32_t *logical, uint32_t *blocks)
+{
+	uint64_t start, end;
+
+	if (!runs->has_data)
+		runs->has_data = next_written(runs, &runs->data_start, &runs->data_blocks);
+	runs->is_unwritten = next_unwritten(runs, &start, &end) && (!runs->has_data || start < runs->data_start);
+	if (runs->is_unwritten) {
+		end = runs->has_data && end > runs->data_start ? runs->data_start : end;
+	} else if (runs->has_data) {
+		start = runs->data_start;
+		end = start + runs->data_blocks;
+		runs->has_data = false;
+	} else {
+		return false;
+	}
+	*logical = (uint32_t)start;
+	*blocks = (uint32_t)(end - start);
+	runs->given_end = end;
 	return true;
 }

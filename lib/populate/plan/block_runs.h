@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which blocks of a node are to be mapped: of a regular file its data rounded out to whole clusters, and what protects
- * it, which ends with a block of its own, for Linux looks for it there. Pure.
+ * Which blocks of a node are to be mapped: of a regular file its data rounded out to whole clusters, what is
+ * preallocated, and what protects it, which ends with a block of its own, for Linux looks for it there. Pure.
  */
 #pragma once
 
@@ -15,6 +15,12 @@ struct block_runs {
 	uint64_t added_start;  /* of the blocks beyond the file's end that fs-verity needs */
 	uint64_t added_end;    /* as added_start: there are none, or they have been given */
 	uint32_t next_segment; /* of the data map; of a file without one: 1 when its only run has been given */
+	const struct tree_unwritten *unwritten; /* what is preallocated; NULL: nothing */
+	uint32_t next_unwritten;
+	uint64_t given_end; /* of all that has been given */
+	bool has_data;      /* the next run of data is known: */
+	uint32_t data_start, data_blocks;
+	bool is_unwritten; /* the run that was given last */
 };
 
 /* A walk over a regular file whose size the filesystem can hold. */
@@ -23,5 +29,8 @@ void block_runs_start(struct block_runs *runs, const struct ondisk_format *forma
 /* A walk over any node, whose blocks have been counted: those of a directory or symlink are one run. */
 void block_runs_start_counted(struct block_runs *runs, const struct plan *plan, uint32_t number);
 
-/* The next run of blocks, ascending and not touching; begins at a cluster's first block. False: no more. */
+/*
+ * The next run of blocks, ascending, and touching only one of another kind; begins at a cluster's first block. A
+ * cluster that has data is one of data. False: no more.
+ */
 bool block_runs_next(struct block_runs *runs, uint32_t *logical, uint32_t *blocks);

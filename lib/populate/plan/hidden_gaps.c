@@ -54,8 +54,11 @@ static errcode_t count_node(struct hidden_gaps *gaps, uint32_t node, uint64_t *b
 
 	block_runs_start_counted(&runs, gaps->plan, node);
 	while (block_runs_next(&runs, &logical, &count)) {
-		errcode_t error = hidden_gaps_before(gaps, node, logical, count, &before);
+		errcode_t error = 0;
 
+		if (runs.is_unwritten)
+			continue;
+		error = hidden_gaps_before(gaps, node, logical, count, &before);
 		if (error)
 			return error;
 		*blocks += before;

@@ -18,7 +18,9 @@ static errcode_t set_placement(const struct plan *plan, const struct extent_list
 {
 	uint64_t map_blocks = file_map_blocks(&plan->format, list->extents, list->count);
 
-	placement->has_extent_map = map_blocks || list->count > 1 || (list->count && list->extents[0].logical);
+	placement->has_extent_map =
+		map_blocks || list->count > 1 ||
+		(list->count && (list->extents[0].logical || file_extent_is_unwritten(&list->extents[0])));
 	if (!placement->has_extent_map) {
 		placement->start = list->count ? list->extents[0].physical : 0;
 		return 0;
@@ -53,10 +55,10 @@ static errcode_t cover_run(const struct plan *plan, struct pack_range *range, st
 		errcode_t error = plan_alloc_blocks(plan, range, list, logical, extent->logical - logical);
 
 		if (!error)
-			error = extent_list_add(list, extent->logical, extent->physical, extent->count);
+			error = extent_list_add(list, extent->logical, extent->physical, file_extent_blocks(extent));
 		if (error)
 			return error;
-		logical = extent->logical + extent->count;
+		logical = extent->logical + file_extent_blocks(extent);
 	}
 	return plan_alloc_blocks(plan, range, list, logical, end - logical);
 }
@@ -87,11 +89,13 @@ static errcode_t collect_extents(const struct plan *plan, struct pack_range *ran
 	errcode_t error = 0;
 
 	list->count = 0;
+	list->unit = 1u << plan->format.cluster_bits;
 	block_runs_start_counted(&runs, plan, number);
 	while (!error && block_runs_next(&runs, &logical, &blocks)) {
 		uint64_t gap = 0;
 
-		if (gaps)
+		list->is_unwritten = runs.is_unwritten;
+		if (gaps && !runs.is_unwritten)
 			error = hidden_gaps_before(gaps, number, logical, blocks, &gap);
 		if (!error)
 			error = leave_free(range, gap);
@@ -108,7 +112,8 @@ static errcode_t free_extents(const struct plan *plan, struct ext2mb_worker *wor
 	errcode_t error = 0;
 
 	for (size_t extent = 0; !error && extent < count; extent++) {
-		uint64_t blocks = plan_clusters(plan, extents[extent].count) << plan->format.cluster_bits;
+		uint64_t blocks = plan_clusters(plan, file_extent_blocks(&extents[extent]))
+		                  << plan->format.cluster_bits;
 
 		if (extents[extent].logical >= from)
 			error = ext2mb_free(worker, extents[extent].physical, blocks);
@@ -139,7 +144,7 @@ static errcode_t drop_kept(const struct plan *plan, struct ext2mb_worker *worker
 	SCOPE_FREE struct extent_map *kept = plan->reused ? TAKE(plan->reused[number]) : NULL;
 
 	return kept ? free_extents(plan, worker, kept->extents, kept->extent_count,
-	                           last ? (uint64_t)last->logical + last->count : 0) :
+	                           last ? (uint64_t)last->logical + file_extent_blocks(last) : 0) :
 	              0;
 }
 

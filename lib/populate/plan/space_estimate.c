@@ -25,12 +25,15 @@ struct cuts {
  * A run is cut by the longest extent, and by the metadata of the groups that it crosses. On a fresh filesystem that is
  * less than two cuts for every half group.
  */
-static void add_cuts(const struct plan *plan, uint32_t blocks, struct cuts *cuts)
+static void add_cuts(const struct plan *plan, uint32_t blocks, bool is_unwritten, struct cuts *cuts)
 {
 	uint64_t by_metadata = 2ull * (blocks / (plan->space.blocks_per_group / 2));
+	uint32_t longest = FILE_EXTENT_MAX_BLOCKS;
 
-	cuts->least += (blocks + FILE_EXTENT_MAX_BLOCKS - 1) / FILE_EXTENT_MAX_BLOCKS;
-	cuts->most += 2ull + blocks / FILE_EXTENT_MAX_BLOCKS + by_metadata;
+	if (is_unwritten)
+		longest = FILE_EXTENT_MAX_UNWRITTEN_BLOCKS >> plan->format.cluster_bits << plan->format.cluster_bits;
+	cuts->least += ((uint64_t)blocks + longest - 1) / longest;
+	cuts->most += 2ull + blocks / longest + by_metadata;
 }
 
 /* Four extents fit in the inode, and nearly all files have no more. */
@@ -90,7 +93,7 @@ static errcode_t count_file(const struct plan *plan, uint32_t number, struct dis
 	struct block_runs runs;
 	uint32_t logical, blocks;
 	struct cuts cuts = { 0 };
-	uint64_t total = 0, added;
+	uint64_t total = 0, unwritten = 0, added;
 	bool is_protected;
 
 	if (node->size_bytes > file_map_max_bytes(&plan->format))
@@ -102,7 +105,8 @@ static errcode_t count_file(const struct plan *plan, uint32_t number, struct dis
 	if (error)
 		return error;
 	plan->placements[number].is_protected = is_protected;
-	if (!is_protected && !node->is_encrypted && node->size_bytes && fits_inode(plan, number, node->size_bytes)) {
+	if (!is_protected && !node->is_encrypted && node->size_bytes && !plan_unwritten(plan, number) &&
+	    fits_inode(plan, number, node->size_bytes)) {
 		plan->placements[number].is_inline = true;
 		return 0;
 	}
@@ -110,11 +114,12 @@ static errcode_t count_file(const struct plan *plan, uint32_t number, struct dis
 	added = runs.added_end - runs.added_start;
 	while (block_runs_next(&runs, &logical, &blocks)) {
 		total += blocks;
+		unwritten += runs.is_unwritten ? blocks : 0;
 		need->clusters += plan_clusters(plan, blocks);
-		add_cuts(plan, blocks, &cuts);
+		add_cuts(plan, blocks, runs.is_unwritten, &cuts);
 	}
 	plan->placements[number].blocks = (uint32_t)total;
-	need->data_bytes += node->is_sparse ? (total - added) << plan->format.block_bits : node->size_bytes;
+	need->data_bytes += node->is_sparse ? (total - added - unwritten) << plan->format.block_bits : node->size_bytes;
 	if (!plan->format.extents)
 		return runs.file_blocks > EXT2_NDIR_BLOCKS ? count_indirect(plan, number, &need->clusters) : 0;
 	count_extent_map(plan, &cuts, need);
@@ -191,7 +196,7 @@ static errcode_t count_directory(const struct plan *plan, uint32_t number, struc
 		return 0;
 	if (!plan->format.extents)
 		return count_indirect(plan, number, &need->clusters);
-	add_cuts(plan, blocks, &cuts);
+	add_cuts(plan, blocks, false, &cuts);
 	count_extent_map(plan, &cuts, need);
 	return 0;
 }

@@ -51,7 +51,7 @@ errcode_t default_blocks_wanted(const struct sizing *sizing, bool *ret, struct p
 
 	*ret = false;
 	if (!options->own_defaults || options->block_size_given || options->usage_given || sizing->plan->source->base ||
-	    sizing->plan->source->encrypted.first_node)
+	    sizing->plan->source->encrypted.first_node || sizing->plan->source->like.is_wanted)
 		return 0;
 	errcode_t error = configured_block(sizing, "-Tsmall", &small, &refusal);
 	if (!error && small == SMALL_BLOCK_BYTES)

@@ -11,10 +11,11 @@
 #define DEFAULT_BLOCKS_LEAST_KIB UINT64_C(8192)
 
 /*
- * Whether that is wanted and not asked for otherwise: by -b, by -T, by an earlier image (--stable-from), by files that
- * are encrypted in blocks of one size, or by the configuration, the system's or the file that MKE2FS_CONFIG names,
- * which is the user's own if it says anything for small filesystems but 1024, or for all others but 4096, as e2fsprogs'
- * own does. (Many files that MKE2FS_CONFIG names are copies of that.) mke2fs is asked, on an empty file of sizing's.
+ * Whether that is wanted and not asked for otherwise: by -b, by -T, by an earlier image (--stable-from), by the image
+ * that is the source (--like), by files that are encrypted in blocks of one size, or by the configuration, the system's
+ * or the file that MKE2FS_CONFIG names, which is the user's own if it says anything for small filesystems but 1024, or
+ * for all others but 4096, as e2fsprogs' own does. (Many files that MKE2FS_CONFIG names are copies of that.) mke2fs is
+ * asked, on an empty file of sizing's.
  */
 MUST_CHECK errcode_t default_blocks_wanted(const struct sizing *sizing, bool *ret, struct problem *problem);
 

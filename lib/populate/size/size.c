@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "populate/format/likeness.h"
 #include "populate/plan/base_image.h"
 #include "populate/size/default_blocks.h"
 #include "populate/size/size_trial.h"
@@ -124,7 +125,11 @@ static uint64_t first_guess_kib(const struct sizing *sizing)
 {
 	const struct populate_options *options = sizing->plan->options;
 	const struct tree *tree = sizing->plan->source->tree;
+	const struct likeness *like = &sizing->plan->source->like;
 	uint64_t bytes = content_bytes(tree) + options->free_bytes + options->free_inodes * 256;
+
+	/* mke2fs refuses a journal that takes more than half of the filesystem. */
+	bytes += 2 * like->journal_blocks << (like->super.s_log_block_size + EXT2_MIN_BLOCK_LOG_SIZE);
 
 	/* This counts a block and an inode for each node, and one and a half times the largest journal. */
 	uint64_t kib = (bytes + bytes / 16) / 1024 + 8ull * tree->node_count + 65536;
@@ -426,6 +431,7 @@ errcode_t size_choose(struct plan *plan, const struct workplace *work, const str
 		.extra_blocks = choice->extra_blocks,
 	};
 
+	sizing.run.block_bytes = likeness_block_bytes(&plan->source->like, plan->options);
 	if (plan->source->base && !plan->options->block_size_given)
 		sizing.run.block_bytes = plan->source->base->block_bytes;
 	if (plan->source->encrypted.first_node && !plan->options->block_size_given)

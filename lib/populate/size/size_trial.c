@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "populate/format/likeness.h"
 #include "populate/plan/space_estimate.h"
 #include "support/run/interrupt.h"
 
@@ -33,12 +34,16 @@ static errcode_t format(struct sizing *sizing, const char *size, struct problem 
 	run->options = plan->options;
 	run->identity = &plan->source->identity;
 	run->size = size;
+	if (plan->source->like.is_wanted)
+		likeness_words(&plan->source->like, plan->options, run->block_bytes, &run->words);
 	if (interrupt_pending())
 		return EINTR;
 	/* The file must keep nothing of the last trial. */
 	if (sizing->descriptor >= 0 && ftruncate(sizing->descriptor, (off_t)run->offset_bytes) < 0)
 		return problem_set(problem, errno, plan->options->image, "cannot truncate");
 	errcode_t error = mke2fs_run(run, problem);
+	if (!error && plan->source->like.is_wanted)
+		error = filesystem_make_like(run->path, run->offset_bytes, &plan->source->like, plan->options, problem);
 	if (!error)
 		error = filesystem_look(run->path, run->offset_bytes, plan->options->image, &room, problem);
 	if (error)

@@ -12,8 +12,10 @@
 
 #include "ext2fs/fs_errors.h"
 #include "populate/format/filesystem.h"
+#include "populate/format/likeness.h"
 #include "populate/metadata/inodes.h"
 #include "populate/verify/verify_protection.h"
+#include "populate/verify/verify_runs.h"
 #include "tree/contents.h"
 #include "tree/file_flags.h"
 #include "support/run/interrupt.h"
@@ -23,7 +25,7 @@
 /* The state of each worker. libext2fs reads the image independently of how it was made. */
 struct verify_worker {
 	ext2_filsys fs;
-	struct extent_list runs; /* the runs of a file's blocks in the image */
+	struct verify_runs runs;
 	struct content_reader *source;
 	struct protect_worker protect;
 	char *from_image, *from_source; /* BUFFER_BYTES each */
@@ -295,6 +297,9 @@ static errcode_t compare_xattrs(struct subject *subject)
 	uint32_t wanted = subject->verifying->plan->source->tree->xattr_sets[node_of(subject)->xattrs].count;
 	errcode_t error = ext2fs_xattrs_open(subject->own->fs, ino_of(subject), &subject->xattrs);
 
+	/* Without the feature there are none. */
+	if (error == EXT2_ET_MISSING_EA_FEATURE && !wanted)
+		return 0;
 	if (error)
 		return unreadable(subject, error);
 	subject->found = 0;
@@ -401,18 +406,6 @@ static errcode_t compare_hole(const struct subject *subject, uint64_t start, uin
 	return 0;
 }
 
-static int visit_block(ext2_filsys fs, blk64_t *block, e2_blkcnt_t logical, blk64_t reference, int offset,
-                       void *context)
-{
-	struct subject *subject = context;
-
-	(void)fs;
-	(void)reference;
-	(void)offset;
-	subject->error = extent_list_add(&subject->own->runs, (uint32_t)logical, *block, 1);
-	return subject->error ? BLOCK_ABORT : 0;
-}
-
 static bool is_protected(const struct subject *subject)
 {
 	return subject->verifying->plan->placements[subject->node].is_protected;
@@ -424,7 +417,7 @@ static errcode_t compare_protection(const struct subject *subject)
 	struct verify_worker *own = subject->own;
 	const char *what;
 	errcode_t error = verify_protection(verifying->plan, &verifying->file->image, &own->protect, own->source,
-	                                    subject->node, &own->runs, &what, subject->problem);
+	                                    subject->node, &own->runs.written, &what, subject->problem);
 
 	if (error)
 		return unreadable(subject, error);
@@ -435,15 +428,17 @@ static errcode_t compare_mapped(struct subject *subject)
 {
 	const unsigned int block_bits = subject->verifying->plan->format.block_bits;
 	uint64_t size_bytes = tree_stored_bytes(subject->verifying->plan->source->tree, node_of(subject)), done = 0;
-	struct extent_list *runs = &subject->own->runs;
+	const struct plan *plan = subject->verifying->plan;
+	struct extent_list *runs = &subject->own->runs.written;
+	bool equal;
+	errcode_t error = verify_runs_read(plan, subject->own->fs, subject->node, &subject->own->runs);
 
-	runs->count = 0;
-	errcode_t error = FS_ERROR_OF(ext2fs_block_iterate3(subject->own->fs, ino_of(subject),
-	                                                    BLOCK_FLAG_READ_ONLY | BLOCK_FLAG_DATA_ONLY, NULL,
-	                                                    visit_block, subject));
-
-	if (subject->error || error)
-		return unreadable(subject, subject->error ? subject->error : error);
+	if (!error)
+		error = verify_runs_compare(plan, subject->node, &subject->own->runs, &equal);
+	if (error)
+		return unreadable(subject, error);
+	if (!equal)
+		return differs(subject, "other blocks of it are preallocated");
 	for (size_t number = 0; number < runs->count; number++) {
 		const struct file_extent *run = &runs->extents[number];
 		uint64_t start = (uint64_t)run->logical << block_bits;
@@ -503,7 +498,8 @@ static errcode_t compare_node(struct subject *subject)
 		return compare_directory(subject);
 	if (S_ISLNK(mode))
 		return compare_symlink(subject);
-	if (!S_ISREG(mode) || (!node_of(subject)->size_bytes && !is_protected(subject)))
+	if (!S_ISREG(mode) || (!node_of(subject)->size_bytes && !is_protected(subject) &&
+	                       !plan_unwritten(subject->verifying->plan, subject->node)))
 		return 0;
 	return compare_file(subject, &inode);
 }
@@ -544,6 +540,26 @@ static errcode_t verify_nodes(void *context, unsigned int worker, size_t task, s
 	return error;
 }
 
+/* Is the superblock as in the source? libext2fs reads it. */
+static errcode_t compare_superblock(const struct plan *plan, const struct image_file *file, struct problem *problem)
+{
+	const struct populate_options *options = plan->options;
+	ext2_filsys fs;
+
+	if (!plan->source->like.is_wanted)
+		return 0;
+	errcode_t error = filesystem_open_at(file->path, file->image.offset_bytes, 0, &fs);
+
+	if (error)
+		return problem_set(problem, error, options->image, "cannot be read back");
+	const char *difference = likeness_difference(&plan->source->like, options, fs->super);
+
+	ext2fs_free(fs);
+	return difference ? problem_set_reason(problem, EUCLEAN, options->image, "differs from the source", "its %s",
+	                                       difference) :
+	                    0;
+}
+
 errcode_t verify_image(const struct plan *plan, const struct image_file *file, const struct workplace *work)
 {
 	const char *e2fsck[] = { "e2fsck", "-fn", file->filesystem_path, NULL };
@@ -558,12 +574,14 @@ errcode_t verify_image(const struct plan *plan, const struct image_file *file, c
 		error = filesystem_run(file, work, e2fsck, "e2fsck finds it damaged");
 	}
 	if (!error)
+		error = compare_superblock(plan, file, work->problem);
+	if (!error)
 		error = pool_run(work->pool, node_task_count(plan->source->tree), verify_nodes, &verifying,
 		                 work->problem);
 	for (unsigned int worker = 0; workers && worker < count; worker++) {
 		if (workers[worker].fs)
 			ext2fs_free(workers[worker].fs);
-		free(workers[worker].runs.extents);
+		verify_runs_free(&workers[worker].runs);
 		protect_worker_free(&workers[worker].protect);
 		content_reader_destroy(workers[worker].source);
 		free(workers[worker].from_image);

@@ -20,11 +20,6 @@ struct image_reader {
 
 #define BUFFER_BYTES ((size_t)64 << 10) /* at least a block of the largest size */
 
-struct image_origin *image_contents_of(const struct tree *tree)
-{
-	return tree->origins[0].data;
-}
-
 static errcode_t create(const struct tree *tree, uint32_t origin, void **state)
 {
 	struct image_reader *reader = malloc(sizeof(*reader));
@@ -241,6 +236,17 @@ static const struct contents image_contents = {
 	.close = close_origin,
 	.begins_in_blocks = true,
 };
+
+struct image_origin *image_contents_of(const struct tree *tree)
+{
+	return tree->origins[0].data;
+}
+
+const struct volume *image_volume_of(const struct tree *tree)
+{
+	return tree->origin_count && tree->origins[0].contents == &image_contents ? &image_contents_of(tree)->volume :
+	                                                                            NULL;
+}
 
 errcode_t image_contents_add(struct tree *tree, const char *path, const struct image_name *name,
                              struct problem *problem)

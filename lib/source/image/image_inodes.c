@@ -148,7 +148,28 @@ static bool follows(const struct map_record *last, const struct map_record *next
 	       last->count <= UINT32_MAX - next->count;
 }
 
-/* Receives a record of a map. Blocks after the file's end are preallocated, or are left to be cut off. */
+/* Notes what is preallocated, also after the end of the file. */
+static errcode_t note_unwritten(struct reading *reading, const struct map_record *record)
+{
+	struct image_worker *worker = reading->worker;
+	const unsigned int bits = reading->scan->volume->format.block_bits;
+	const struct tree_segment found = { record->logical << bits, (uint64_t)record->count << bits };
+	struct tree_segment *last = worker->unwritten_count ? &worker->unwritten[worker->unwritten_count - 1] : NULL;
+
+	if (!reading->scan->options->asks_for_unwritten || !record->is_unwritten)
+		return 0;
+	if (last && last->start_bytes + last->length_bytes == found.start_bytes) {
+		last->length_bytes += found.length_bytes;
+		return 0;
+	}
+	errcode_t error = source_counts_metadata(reading->scan->options->counts, sizeof(found));
+
+	return error ? error :
+	               vector_add(&worker->unwritten, &worker->unwritten_count, &worker->unwritten_capacity, &found,
+	                          sizeof(found));
+}
+
+/* Receives a record of a map. Written blocks after the file's end are left to be cut off. */
 static bool take_record(void *context, const struct map_record *record)
 {
 	struct reading *reading = context;
@@ -158,8 +179,11 @@ static bool take_record(void *context, const struct map_record *record)
 	uint64_t end = (size >> bits) + !!(size & (volume->format.block_bytes - 1));
 	struct map_record kept = *record;
 
-	if (record->logical >= end)
+	worker->error = note_unwritten(reading, record);
+	if (worker->error)
 		return false;
+	if (record->logical >= end)
+		return reading->scan->options->asks_for_unwritten;
 	if (end - record->logical < record->count)
 		kept.count = (uint32_t)(end - record->logical);
 	if (!record->is_unwritten && record->physical + kept.count > volume->readable_end)
@@ -295,6 +319,7 @@ static errcode_t read_contents(struct reading *reading)
 	struct image_file *file;
 	errcode_t error;
 
+	reading->worker->unwritten_count = 0;
 	reading->inode->node.size_bytes = reading->source.all.value.size_bytes;
 	if (reading->inode->node.size_bytes > INT64_MAX) {
 		damage_tell(&reading->worker->damage, reading->source.ino, 0, "size of a file");
@@ -367,6 +392,20 @@ static struct tree_time time_of(const struct inode_time *time)
 	return (struct tree_time){ time->seconds, time->nanoseconds, true };
 }
 
+static errcode_t keep_unwritten(struct reading *reading, const struct tree_unwritten **ret)
+{
+	struct image_worker *worker = reading->worker;
+	const size_t bytes = worker->unwritten_count * sizeof(*worker->unwritten);
+	struct tree_unwritten *kept = arena_alloc(&worker->memory, sizeof(*kept) + bytes);
+
+	*ret = kept;
+	if (!kept || worker->unwritten_count > UINT32_MAX)
+		return ENOMEM;
+	kept->count = (uint32_t)worker->unwritten_count;
+	memcpy(kept->segments, worker->unwritten, bytes);
+	return 0;
+}
+
 static errcode_t read_detail(struct reading *reading)
 {
 	struct image_scan *scan = reading->scan;
@@ -376,6 +415,10 @@ static errcode_t read_detail(struct reading *reading)
 
 	if (scan->volume->format.project)
 		detail.project = all->value.project;
+	if (S_ISREG(all->value.mode) && reading->worker->unwritten_count)
+		error = keep_unwritten(reading, &detail.unwritten);
+	if (error)
+		return error;
 	if (scan->options->asks_for_times) {
 		detail.atime = time_of(&all->value.atime);
 		detail.ctime = time_of(&all->value.ctime);
@@ -388,7 +431,8 @@ static errcode_t read_detail(struct reading *reading)
 	if (S_ISREG(all->value.mode) && (reading->source.view.flags & EXT4_VERITY_FL) &&
 	    !image_is_encrypted(reading->inode))
 		error = image_read_verity(scan, reading->worker, &reading->source, &detail.verity);
-	if (error || (!detail.project && !detail.inode_number && !scan->options->asks_for_times && !detail.verity))
+	if (error || (!detail.project && !detail.inode_number && !scan->options->asks_for_times && !detail.verity &&
+	              !detail.unwritten))
 		return error;
 	error = source_counts_metadata(scan->options->counts, sizeof(detail));
 

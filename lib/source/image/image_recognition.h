@@ -8,6 +8,8 @@
 
 #include "source/kind/source_kind.h"
 
+struct volume;
+
 /* image:FILE, image:FILE?WORDS, see struct image_name. */
 bool image_has_prefix(struct source *source);
 
@@ -26,6 +28,9 @@ MUST_CHECK errcode_t image_parse_name(const struct source *source, struct image_
 
 /* How large the filesystem is, by its superblock. EINVAL: there is none; ENOMEM, errors in reading. */
 MUST_CHECK errcode_t image_filesystem_bytes(const struct source *source, uint64_t *bytes, struct problem *problem);
+
+/* The filesystem that such a tree was read from, which stays open with the tree; NULL: it was another source. */
+const struct volume *image_volume_of(const struct tree *tree);
 
 /* Where the partitions of a file are that hold ext2, ext3 or ext4, as "N1, N2"; NULL: there are none, or no memory. */
 char *image_partition_offsets(const char *file);

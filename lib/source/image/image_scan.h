@@ -110,6 +110,8 @@ struct image_worker {
 	size_t record_count, record_capacity;
 	struct tree_segment *segments;
 	size_t segment_count, segment_capacity;
+	struct tree_segment *unwritten; /* of the inode that is being read */
+	size_t unwritten_count, unwritten_capacity;
 	uint64_t *blocks; /* that are to be expected */
 	size_t block_count, block_capacity;
 	struct image_entry *entries;

@@ -170,6 +170,7 @@ static void destroy_worker(struct image_worker *worker)
 	free(worker->list);
 	free(worker->records);
 	free(worker->segments);
+	free(worker->unwritten);
 	free(worker->blocks);
 	free(worker->entries);
 }

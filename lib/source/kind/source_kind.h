@@ -58,9 +58,10 @@ struct scan_options {
 	bool without_xattrs;           /* leave them all out, unread */
 	bool without_flags;            /* likewise file flags; a regular file's are read when it is copied */
 	bool asks_for_holes;           /* of each file of the host, see source/host/data_segments.h */
-	bool asks_for_times;    /* those of a file beside mtime; a source that has them at hand may give them anyway */
-	bool asks_for_projects; /* of each file of the host, see source/host/projects.h */
-	bool takes_encrypted;   /* encrypted files of an image become nodes, as they are stored */
+	bool asks_for_times;     /* those of a file beside mtime; a source that has them at hand may give them anyway */
+	bool asks_for_projects;  /* of each file of the host, see source/host/projects.h */
+	bool asks_for_unwritten; /* parts of an image's files that are preallocated, see struct tree_unwritten */
+	bool takes_encrypted;    /* encrypted files of an image become nodes, as they are stored */
 	struct warnings *left_out;     /* gets each file of an image that is damaged or encrypted, which the tree then
 	                                  lacks;   NULL: the first one is the error */
 	struct warnings *warnings;     /* gets one if xattrs could not be read; may be NULL */
