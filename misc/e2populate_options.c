@@ -18,6 +18,7 @@
 #include "oci_config_option.h"
 #include "populate/format/mke2fs.h"
 #include "source/sources.h"
+#include "source/reading.h"
 #include "support/run/memory.h"
 #include "support/io/same_file.h"
 #include "support/text/units.h"
@@ -29,8 +30,8 @@
 #define FIRST_DOUBTED_SECOND 0x280000000ll
 #define LAST_DOUBTED_SECOND 0x2ffffffffll
 
-/* Percent of the memory available: an image in memory takes as much again. */
-#define USUAL_MEMORY_PERCENT 25
+/* Percent of the memory available. */
+#define USUAL_METADATA_PERCENT 25
 
 static void choose_labels(const struct command *command)
 {
@@ -247,12 +248,10 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	choose_labels(command);
 	choose_layout(command);
 	choose_reflink(command);
-	const uint64_t usual_bytes = memory_available() / 100 * USUAL_MEMORY_PERCENT;
-
 	if (!command->memory_given)
-		command->options.memory_bytes = usual_bytes;
+		command->options.memory_bytes = source_usual_memory();
 	if (!command->metadata_limit_given)
-		command->options.limits.metadata_bytes = usual_bytes;
+		command->options.limits.metadata_bytes = memory_available() / 100 * USUAL_METADATA_PERCENT;
 	if (next >= argument_count)
 		usage_error("IMAGE is missing" SEE_HELP);
 	command->options.image = arguments[next++];

@@ -10,7 +10,7 @@
 /* The command does this with the cache of layers, and makes no image. */
 struct layer_cache_command {
 	bool lists, checks;
-	const char *dropped; /* a digest, or "all"; NULL: nothing is dropped */
+	const char *dropped, *unpinned; /* a digest, or "all"; NULL: nothing is dropped, or unpinned */
 };
 
 struct command {

@@ -227,8 +227,8 @@ static const struct option_row own_rows[] = {
 	  .kind = ARGUMENT_TEXT,
 	  .set = set_memory,
 	  .help = "how much of what an archive unpacks to stays in memory, in bytes, with a\n"
-	          "suffix, or in percent of the memory available (25%); the rest goes\n"
-	          "to a temporary file" },
+	          "suffix, or in percent of the memory available (256M, or 25% if that is\n"
+	          "less); the rest goes to a temporary file" },
 	{ .name = "stable-from",
 	  .argument = "OLD",
 	  .kind = ARGUMENT_IMAGE,

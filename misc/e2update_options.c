@@ -10,6 +10,7 @@
 #include "share_option.h"
 #include "source_option.h"
 #include "source_limits_option.h"
+#include "source/reading.h"
 #include "support/io/same_file.h"
 #include "support/run/memory.h"
 #include "support/text/units.h"
@@ -18,7 +19,7 @@
 /* Inodes have 34 bits for times from 1901-12-13 to 2446-05-10. */
 #define LAST_SECOND 0x37fffffffll
 /* Percent of the memory available. */
-#define USUAL_MEMORY_PERCENT 25
+#define USUAL_METADATA_PERCENT 25
 
 static const char usage[] = "Usage: e2update [options] [-d SOURCE]... [--remove PATH]... IMAGE\n"
 			    "Lays SOURCE over the files of an ext2, ext3 or ext4 image, in place and without a mount. "
@@ -315,9 +316,9 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	choose_owners(command);
 	choose_against(command);
 	layer_cache_option_complete(&command->layer_cache, &made->layer_cache);
-	made->memory_bytes = memory_available() / 100 * USUAL_MEMORY_PERCENT;
+	made->memory_bytes = source_usual_memory();
 	if (!command->metadata_limit_given)
-		made->limits.metadata_bytes = made->memory_bytes;
+		made->limits.metadata_bytes = memory_available() / 100 * USUAL_METADATA_PERCENT;
 	made->sources = (const char *const *)command->sources.list;
 	made->source_count = (uint32_t)command->sources.count;
 	made->removed = (const char *const *)command->removed.list;

@@ -25,6 +25,11 @@ const struct option_row layer_cache_rows[] = {
 	  FIELD(layers.dropped),
 	  .help = "drop a layer by its diff_id or its blob's digest, an archive by its sha256,\n"
 	          "or all that nobody uses, and make no image" },
+	{ .name = "layer-cache-unpin",
+	  .argument = "DIGEST|all",
+	  .kind = ARGUMENT_TEXT,
+	  FIELD(layers.unpinned),
+	  .help = "let what --layer-cache-pin has pinned be dropped, and make no image" },
 	{ 0 },
 };
 
@@ -35,15 +40,17 @@ void layer_cache_options_check(struct command *command)
 	layer_cache_option_complete(&command->layer_cache, &command->options.layer_cache);
 	if (layer_cache_is_all(command) && !command->layer_cache.path)
 		usage_error("options that begin with --layer-cache- need --layer-cache=DIR or --layer-cache=auto");
-	if (own->lists + own->checks + (own->dropped != NULL) > 1)
-		usage_error("--layer-cache-list, --layer-cache-check and --layer-cache-drop exclude each other");
+	if (own->lists + own->checks + (own->dropped != NULL) + (own->unpinned != NULL) > 1)
+		usage_error(
+			"--layer-cache-list, --layer-cache-check, --layer-cache-drop and --layer-cache-unpin exclude "
+			"each other");
 }
 
 bool layer_cache_is_all(const struct command *command)
 {
 	const struct layer_cache_command *own = &command->layers;
 
-	return own->lists || own->checks || own->dropped;
+	return own->lists || own->checks || own->dropped || own->unpinned;
 }
 
 static void print_time(int64_t seconds, char text[32])
@@ -63,9 +70,9 @@ static void print_entry(const struct layer_entry *entry)
 	char used[32];
 
 	print_time(entry->used_seconds, used);
-	printf("%.*s sha256:%s  %s  %" PRIu64 " name%s  used %s%s%s\n", kind_bytes, entry->name,
+	printf("%.*s sha256:%s  %s  %" PRIu64 " name%s  used %s%s%s%s\n", kind_bytes, entry->name,
 	       dot ? dot + 1 : entry->name, units_bytes(entry->disk_bytes).text, entry->names,
-	       units_plural(entry->names), used, entry->is_used ? "  in use" : "",
+	       units_plural(entry->names), used, entry->is_used ? "  in use" : "", entry->is_pinned ? "  pinned" : "",
 	       entry->is_damaged ? "  damaged" : "");
 }
 
@@ -78,7 +85,8 @@ static void write_entry(struct json *json, const struct layer_entry *entry)
 	print_time(entry->used_seconds, used);
 	json_row(json, NULL, JSON_TEXT("kind", kind), JSON_TEXT("sha256", dot ? dot + 1 : entry->name),
 	         JSON_COUNT("bytes", entry->disk_bytes), JSON_COUNT("names", entry->names), JSON_TEXT("used", used),
-	         JSON_BOOLEAN("in_use", entry->is_used), JSON_BOOLEAN("damaged", entry->is_damaged));
+	         JSON_BOOLEAN("in_use", entry->is_used), JSON_BOOLEAN("damaged", entry->is_damaged),
+	         JSON_BOOLEAN("pinned", entry->is_pinned));
 }
 
 static errcode_t list(const struct command *command, struct layer_cache *cache, struct problem *problem)
@@ -120,6 +128,16 @@ static errcode_t drop(const struct command *command, struct layer_cache *cache, 
 	                          "%" PRIu64 " layer%s in use", dropped.used, dropped.used == 1 ? " is" : "s are");
 }
 
+static errcode_t unpin(const struct command *command, struct layer_cache *cache, struct problem *problem)
+{
+	uint64_t count;
+	errcode_t error = layer_cache_unpin(cache, command->layers.unpinned, &count, problem);
+
+	if (!error && !command->quiet)
+		printf("unpinned %" PRIu64 " layer%s\n", count, units_plural(count));
+	return error;
+}
+
 static errcode_t check(const struct command *command, struct layer_cache *cache, struct problem *problem)
 {
 	struct warnings damaged = { 0 };
@@ -149,9 +167,10 @@ int layer_cache_run(const struct command *command)
 	errcode_t error = layer_cache_open(&command->options.layer_cache, &cache, &problem);
 
 	if (!error) {
-		error = command->layers.lists  ? list(command, cache, &problem) :
-		        command->layers.checks ? check(command, cache, &problem) :
-		                                 drop(command, cache, &problem);
+		error = command->layers.lists    ? list(command, cache, &problem) :
+		        command->layers.checks   ? check(command, cache, &problem) :
+		        command->layers.unpinned ? unpin(command, cache, &problem) :
+		                                   drop(command, cache, &problem);
 		layer_cache_close(cache);
 	}
 	if (problem.error)

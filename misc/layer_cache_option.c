@@ -11,7 +11,7 @@ void layer_cache_option_complete(struct layer_cache_option *option, struct layer
 	struct problem problem = { 0 };
 
 	if (!option->given) {
-		if (option->bytes)
+		if (option->bytes || option->pins)
 			usage_error(
 				"options that begin with --layer-cache- need --layer-cache=DIR or --layer-cache=auto");
 		return;
@@ -28,5 +28,5 @@ void layer_cache_option_complete(struct layer_cache_option *option, struct layer
 	}
 	if (!option->path)
 		exit_without_memory();
-	*place = (struct layer_cache_place){ option->path, is_usual, option->bytes };
+	*place = (struct layer_cache_place){ option->path, is_usual, option->bytes, option->pins };
 }

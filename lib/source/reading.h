@@ -7,6 +7,12 @@
 #include "source/kind/source_kind.h"
 #include "source/sources.h"
 
+/*
+ * Returns the default of memory_bytes: little, since many builds may share a host, and the page cache holds what goes
+ * to the temporary file as well; a quarter of the memory available where that is less.
+ */
+uint64_t source_usual_memory(void);
+
 struct source_reading {
 	const char *const *sources;
 	uint32_t source_count;

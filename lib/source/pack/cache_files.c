@@ -58,6 +58,19 @@ bool cache_has_pack(const struct layer_cache *cache, const char *name)
 	return faccessat(cache->directory, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+void cache_pin_file(const char *name, char file[CACHE_NAME_BYTES])
+{
+	snprintf(file, CACHE_NAME_BYTES, "%.*s" PACK_SUFFIX PIN_SUFFIX, (int)PACK_NAME_BYTES - 1, name);
+}
+
+bool cache_is_pinned(const struct layer_cache *cache, const char *name)
+{
+	char file[CACHE_NAME_BYTES];
+
+	cache_pin_file(name, file);
+	return faccessat(cache->directory, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 static bool is_own(const struct stat *status)
 {
 	return S_ISREG(status->st_mode) && status->st_uid == geteuid() && !(status->st_mode & (S_IWGRP | S_IWOTH));
@@ -106,6 +119,16 @@ errcode_t cache_file_remove(const struct layer_cache *cache, const char *name, i
 	if (!cache_file_is(cache, name, descriptor) || unlinkat(cache->directory, name, 0) == 0 || errno == ENOENT)
 		return 0;
 	return errno;
+}
+
+errcode_t cache_pin(const struct layer_cache *cache, const char *name)
+{
+	char file[CACHE_NAME_BYTES];
+
+	cache_pin_file(name, file);
+	SCOPE_CLOSE int descriptor = cache_file_open(cache, file, O_WRONLY | O_CREAT);
+
+	return descriptor < 0 ? errno : 0;
 }
 
 /* The last time that somebody wrote to the file or set its times is so long ago. */

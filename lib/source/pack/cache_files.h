@@ -10,10 +10,11 @@
 /* The version (PACK_VERSION) is in the name, so that programs of several versions can share a folder. */
 #define PACK_SUFFIX ".v1.pack"
 #define MAKING_SUFFIX ".making"
+#define PIN_SUFFIX ".pin" /* after the name of the pack's file */
 #define BLOB_PREFIX "blob."
 
 /* Room for the name of each file. */
-#define CACHE_NAME_BYTES (PACK_NAME_BYTES + 8)
+#define CACHE_NAME_BYTES (PACK_NAME_BYTES + 12)
 
 struct layer_cache_use {
 	uint32_t number;
@@ -25,7 +26,7 @@ struct layer_cache {
 	char *path;
 	int directory;
 	uint64_t most_bytes;
-	bool checks_all;
+	bool checks_all, pins;
 
 	pthread_mutex_t lock; /* of what follows */
 	struct layer_cache_use *uses;
@@ -47,6 +48,19 @@ char *cache_file_path(const struct layer_cache *cache, const char *name);
 /* The file of a pack, and is there one? */
 void cache_pack_file(const char *name, char file[CACHE_NAME_BYTES]);
 bool cache_has_pack(const struct layer_cache *cache, const char *name);
+
+/* The file that pins a pack, and is it there? */
+void cache_pin_file(const char *name, char file[CACHE_NAME_BYTES]);
+bool cache_is_pinned(const struct layer_cache *cache, const char *name);
+
+/* Pins a pack. Errors of openat(2). */
+MUST_CHECK errcode_t cache_pin(const struct layer_cache *cache, const char *name);
+
+/*
+ * Makes room for so many bytes on the cache's disk, if there is too little and packs that are neither used nor pinned
+ * have so much: drops those that were not used for longest. UINT64_MAX: drops all of them. True: something was dropped.
+ */
+bool cache_make_room(struct layer_cache *cache, uint64_t bytes);
 
 /*
  * Opens a file that is there and the caller's alone. -1 with errno: ENOENT; EPERM: it is another user's, others can

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "source/kind/source_digest.h"
@@ -68,6 +69,7 @@ static void examine(const struct layer_cache *cache, const char *file, int descr
 	entry->used_seconds = status.st_atim.tv_sec;
 	entry->used_nanoseconds = (uint32_t)status.st_atim.tv_nsec;
 	entry->is_used = is_used(descriptor);
+	entry->is_pinned = cache_is_pinned(cache, entry->name);
 	entry->is_damaged = pack_summarize(descriptor, entry->name, path, &summary, &problem);
 	entry->names = summary.names;
 	problem_clear(&problem);
@@ -189,36 +191,104 @@ static errcode_t drop_entry(struct layer_cache *cache, const struct layer_entry 
 	dropped->used += is_used;
 	dropped->packs += !is_used;
 	dropped->bytes += bytes;
-	return is_used ? 0 : visit_files(cache, drop_blob, (void *)digest_of(entry->name), problem);
+	if (is_used)
+		return 0;
+	cache_pin_file(entry->name, file);
+	(void)!unlinkat(cache->directory, file, 0);
+	return visit_files(cache, drop_blob, (void *)digest_of(entry->name), problem);
+}
+
+/* Packs as the user names them: by the digest in their name, or that of a blob which unpacks to them. */
+struct wanted_packs {
+	const char *digest; /* NULL: all */
+	char diff_id[SOURCE_DIGEST_DIGITS + 1];
+};
+
+static struct wanted_packs find_wanted(const struct layer_cache *cache, const char *digest)
+{
+	struct wanted_packs wanted = { .digest = strcmp(digest, "all") ? digest : NULL };
+	char file[CACHE_NAME_BYTES];
+
+	if (!wanted.digest)
+		return wanted;
+	if (!strncmp(digest, "sha256:", strlen("sha256:")))
+		wanted.digest += strlen("sha256:");
+	snprintf(file, sizeof(file), BLOB_PREFIX "%.64s", wanted.digest);
+	read_blob(cache, file, wanted.diff_id);
+	return wanted;
+}
+
+static bool is_wanted(const struct wanted_packs *wanted, const struct layer_entry *entry)
+{
+	const char *own = digest_of(entry->name);
+
+	return !wanted->digest || !strcmp(own, wanted->digest) || (*wanted->diff_id && !strcmp(own, wanted->diff_id));
+}
+
+static errcode_t lacks(const struct layer_cache *cache, const char *action, const char *digest, struct problem *problem)
+{
+	return problem_set_reason(problem, ENOENT, cache->path, action, "it has no layer %.80s", digest);
 }
 
 errcode_t layer_cache_drop(struct layer_cache *cache, const char *digest, struct layer_drop *dropped,
                            struct problem *problem)
 {
 	SCOPE_FREE struct layer_entry *list = NULL;
-	char file[CACHE_NAME_BYTES], diff_id[SOURCE_DIGEST_DIGITS + 1];
-	bool is_all = !strcmp(digest, "all");
+	const struct wanted_packs wanted = find_wanted(cache, digest);
 	size_t count;
 	errcode_t error = layer_cache_list(cache, &list, &count, problem);
 
 	*dropped = (struct layer_drop){ 0 };
-	if (!strncmp(digest, "sha256:", strlen("sha256:")))
-		digest += strlen("sha256:");
-	snprintf(file, sizeof(file), BLOB_PREFIX "%.64s", digest);
-	read_blob(cache, file, diff_id);
-	for (size_t i = 0; !error && i < count; i++) {
-		const char *own = digest_of(list[i].name);
-
-		if (is_all || !strcmp(own, digest) || (*diff_id && !strcmp(own, diff_id)))
+	for (size_t i = 0; !error && i < count; i++)
+		if (is_wanted(&wanted, &list[i]))
 			error = drop_entry(cache, &list[i], dropped, problem);
-	}
 	if (!error)
 		error = visit_files(cache, drop_left, NULL, problem);
-	if (!error && is_all && !dropped->used)
+	if (!error && !wanted.digest && !dropped->used)
 		error = visit_files(cache, drop_blob, NULL, problem);
-	if (!error && !is_all && !dropped->packs && !dropped->used)
-		error = problem_set_reason(problem, ENOENT, cache->path, "cannot drop", "it has no layer %.80s",
-		                           digest);
+	if (!error && wanted.digest && !dropped->packs && !dropped->used)
+		error = lacks(cache, "cannot drop", wanted.digest, problem);
+	return error;
+}
+
+errcode_t layer_cache_unpin(struct layer_cache *cache, const char *digest, uint64_t *unpinned, struct problem *problem)
+{
+	SCOPE_FREE struct layer_entry *list = NULL;
+	const struct wanted_packs wanted = find_wanted(cache, digest);
+	bool is_there = !wanted.digest;
+	size_t count;
+	errcode_t error = layer_cache_list(cache, &list, &count, problem);
+
+	*unpinned = 0;
+	for (size_t i = 0; !error && i < count; i++) {
+		char file[CACHE_NAME_BYTES];
+
+		if (!is_wanted(&wanted, &list[i]))
+			continue;
+		is_there = true;
+		cache_pin_file(list[i].name, file);
+		if (unlinkat(cache->directory, file, 0) == 0)
+			++*unpinned;
+		else if (errno != ENOENT)
+			error = problem_set(problem, errno, cache->path, "cannot unpin");
+	}
+	return error || is_there ? error : lacks(cache, "cannot unpin", wanted.digest, problem);
+}
+
+static bool may_go(const struct layer_entry *entry)
+{
+	return !entry->is_used && !entry->is_pinned;
+}
+
+/* Drops packs that may go until they had so many bytes, first those that were not used for longest, the list's last. */
+static errcode_t drop_oldest(struct layer_cache *cache, const struct layer_entry *list, size_t count, uint64_t bytes,
+                             struct layer_drop *dropped, struct problem *problem)
+{
+	errcode_t error = 0;
+
+	for (size_t i = count; !error && dropped->bytes < bytes && i-- > 0;)
+		if (may_go(&list[i]))
+			error = drop_entry(cache, &list[i], dropped, problem);
 	return error;
 }
 
@@ -226,7 +296,7 @@ static errcode_t trim(struct layer_cache *cache, struct problem *problem)
 {
 	SCOPE_FREE struct layer_entry *list = NULL;
 	struct layer_drop dropped = { 0 };
-	uint64_t left = 0;
+	uint64_t all = 0;
 	size_t count;
 	errcode_t error = visit_files(cache, drop_left, NULL, problem);
 
@@ -235,16 +305,36 @@ static errcode_t trim(struct layer_cache *cache, struct problem *problem)
 	if (error)
 		return error;
 	for (size_t i = 0; i < count; i++)
-		left += list[i].disk_bytes;
-	/* The last ones of the list have not been used for longest. */
-	for (size_t i = count; !error && left > cache->most_bytes && i-- > 0;) {
-		uint64_t packs = dropped.packs;
+		all += list[i].disk_bytes;
+	return all > cache->most_bytes ? drop_oldest(cache, list, count, all - cache->most_bytes, &dropped, problem) :
+	                                 0;
+}
 
-		if (!list[i].is_used)
-			error = drop_entry(cache, &list[i], &dropped, problem);
-		left -= dropped.packs > packs ? list[i].disk_bytes : 0;
+bool cache_make_room(struct layer_cache *cache, uint64_t bytes)
+{
+	SCOPE_CLOSE int lock = cache_file_lock(cache, TRIM_LOCK, O_RDWR | O_CREAT, LOCK_EX);
+	SCOPE_FREE struct layer_entry *list = NULL;
+	struct layer_drop dropped = { 0 };
+	struct problem problem = { 0 };
+	struct statvfs disk;
+	uint64_t found = 0;
+	size_t count;
+
+	if (lock < 0 || fstatvfs(cache->directory, &disk))
+		return false;
+	const uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
+
+	if (free_bytes >= bytes || layer_cache_list(cache, &list, &count, &problem)) {
+		problem_clear(&problem);
+		return false;
 	}
-	return error;
+	for (size_t i = 0; i < count; i++)
+		found += may_go(&list[i]) ? list[i].disk_bytes : 0;
+	/* What is too large for the disk anyway must not empty the cache. */
+	if (bytes == UINT64_MAX || found >= bytes - free_bytes)
+		(void)!drop_oldest(cache, list, count, bytes - free_bytes, &dropped, &problem);
+	problem_clear(&problem);
+	return dropped.packs;
 }
 
 void layer_cache_trim(struct layer_cache *cache)

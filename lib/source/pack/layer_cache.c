@@ -90,6 +90,7 @@ errcode_t layer_cache_open(const struct layer_cache_place *place, struct layer_c
 		return problem_set(problem, ENOMEM, path, "cannot open");
 	cache->directory = -1;
 	cache->most_bytes = place->most_bytes;
+	cache->pins = place->pins;
 	pthread_mutex_init(&cache->lock, NULL);
 	/* With a slash at its end, a symbolic link would be followed. */
 	while (bytes > 1 && path[bytes - 1] == '/')

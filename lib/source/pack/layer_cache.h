@@ -6,6 +6,7 @@
  * what it unpacks to (its diff_id); else how an archive is read ("archive", "tar", "zip"...), and DIGEST is its file's
  *   blob.DIGEST         a blob of an OCI image that was found to unpack to a layer: "DIFF_ID BYTES\n"
  *   KIND.DIGEST.making  a pack that is being made; DIGEST is that of the file of which it is made
+ *   KIND.DIGEST.v1.pack.pin  says that the pack is not dropped to make room
  *   lock                held by the process that drops what was not used for long
  *
  * A claim of an image's author never leads to a pack: a layer is found by the digest of its blob alone, and the name of
@@ -38,6 +39,7 @@ struct layer_cache_place {
 	const char *path;    /* NULL: layers are not cached */
 	bool is_usual;       /* it is that of layer_cache_usual_path(): folders above it are made, too */
 	uint64_t most_bytes; /* that packs may take on the disk, for layer_cache_trim(); 0: no limit */
+	bool pins;           /* all packs that are used from now on stay when room is made */
 };
 
 /*
@@ -89,7 +91,7 @@ struct layer_entry {
 	int64_t used_seconds; /* when it was used last */
 	uint32_t used_nanoseconds;
 	bool is_used; /* somebody uses it now */
-	bool is_damaged;
+	bool is_damaged, is_pinned;
 };
 
 /* All packs, the last one used first; the caller frees *list. Errors of reading the folder; ENOMEM. */
@@ -103,14 +105,20 @@ struct layer_drop {
 
 /*
  * Drops the packs of a layer by its digest (of a blob, a diff_id or an archive, with or without "sha256:"; "all": all
- * of them), and what processes left that were killed. ENOENT: there is none. Errors of reading the folder.
+ * of them), pinned or not, and what processes left that were killed. ENOENT: there is none. Errors of reading the
+ * folder.
  */
 MUST_CHECK errcode_t layer_cache_drop(struct layer_cache *cache, const char *digest, struct layer_drop *dropped,
                                       struct problem *problem);
 
+/* From now on the packs of a layer, named as above, may be dropped to make room; *count: how many could not before. */
+MUST_CHECK errcode_t layer_cache_unpin(struct layer_cache *cache, const char *digest, uint64_t *count,
+                                       struct problem *problem);
+
 /*
  * Drops packs until they take no more than the place's most_bytes, first those that have not been used for longest;
- * those in use stay. Does nothing while another process does so. If it fails, there is a warning. Main thread.
+ * those in use and pinned ones stay. Does nothing while another process does so. If it fails, there is a warning. Main
+ * thread.
  */
 void layer_cache_trim(struct layer_cache *cache);
 

@@ -108,6 +108,17 @@ static void drop_tree(struct layer_scan *scan)
 	links_below_destroy(&scan->below);
 }
 
+static void pin_pack(struct layer_scan *scan, const char *name, const char *path)
+{
+	struct problem problem = { 0 };
+	errcode_t error = cache_pin(scan->cache, name);
+
+	if (!error)
+		return;
+	problem_set(&problem, error, path, "cannot pin");
+	cache_note_failure(scan->cache, &problem, "it may be dropped to make room");
+}
+
 /* Reads the pack that is open and locked; the descriptor becomes the tree's. EBADMSG: the pack is damaged. */
 static errcode_t read_pack(struct layer_scan *scan, int descriptor, const char *name, struct problem *problem)
 {
@@ -122,6 +133,8 @@ static errcode_t read_pack(struct layer_scan *scan, int descriptor, const char *
 	(void)!futimens(descriptor, (const struct timespec[]){ { .tv_nsec = UTIME_NOW }, { .tv_nsec = UTIME_OMIT } });
 	if (!error && scan->cache->checks_all)
 		error = pack_check_contents(descriptor, name, path, scan->pool, problem);
+	if (!error && scan->cache->pins)
+		pin_pack(scan, name, path);
 	scan->tree = error ? NULL : calloc(1, sizeof(*scan->tree));
 	if (scan->tree)
 		return pack_read(descriptor, name, path, source_file_name(scan->source), scan->tree, &scan->below,
@@ -235,10 +248,17 @@ static errcode_t read_whole(struct layer_scan *scan, struct source_counts *count
 	options.counts = counts;
 	options.facts = facts;
 	options.layers = NULL;
-	errcode_t error = scan->tree ?
-	                          scan->source->kind->scan(scan->source, &options, scan->pool, scan->tree, &problem) :
-	                          ENOMEM;
+	if (!scan->tree)
+		return ENOMEM;
+	errcode_t error = scan->source->kind->scan(scan->source, &options, scan->pool, scan->tree, &problem);
 
+	/* What it unpacks to has no room in the temporary file, whose disk may be full of packs. */
+	if (error == ENOSPC && cache_make_room(scan->cache, UINT64_MAX)) {
+		drop_tree(scan);
+		problem_clear(&problem);
+		*counts = (struct source_counts){ 0 };
+		return read_whole(scan, counts, facts);
+	}
 	/* What is told of a source is told each time. */
 	scan->is_direct = error || facts->asked_host || scan->source->warnings.count;
 	if (scan->is_direct)
@@ -299,7 +319,13 @@ static errcode_t write_pack(struct layer_scan *scan, int descriptor, const char 
 	SCOPE_FREE char *path = cache_file_path(scan->cache, scan->making);
 	const struct pack_layer layer = { scan->tree, &scan->below, counts, facts->left_out_whiteouts };
 	struct problem problem = { 0 };
-	errcode_t error = pack_write(descriptor, name, path, &layer, scan->pool, &problem);
+	uint64_t bytes;
+	errcode_t error = pack_contents_bytes(scan->tree, &bytes);
+
+	if (!error) {
+		cache_make_room(scan->cache, bytes);
+		error = pack_write(descriptor, name, path, &layer, scan->pool, &problem);
+	}
 
 	drop_tree(scan);
 	if (!error)
