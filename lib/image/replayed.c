@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "image/inode.h"
-#include "image/journal_overlay.h"
+#include "journal/journal_overlay.h"
 #include "image/map_walk.h"
 #include "support/vector.h"
 
@@ -22,7 +22,7 @@ struct pieces {
 
 static errcode_t refuse(const struct volume *volume, struct problem *problem, const char *reason)
 {
-	return problem_set_reason(problem, IMAGE_ET_JOURNAL_SUPERBLOCK, volume->path, ACTION, "%s", reason);
+	return problem_set_reason(problem, JOURNAL_ET_SUPERBLOCK, volume->path, ACTION, "%s", reason);
 }
 
 static bool add_piece(void *context, const struct map_record *record)
@@ -121,7 +121,12 @@ errcode_t volume_open_as_replayed(const char *path, uint64_t offset_bytes, struc
 	error = read_overlay(volume, &overlay, problem);
 	if (!error)
 		error = volume_overlay(volume, overlay, problem);
-	if (error)
+	if (error) {
 		volume_close(volume);
-	return error;
+		return error;
+	}
+	/* As a mount does if the kernel has aborted the journal. */
+	if (journal_overlay_figures(overlay).error)
+		volume->superblock.s_state |= EXT2_ERROR_FS;
+	return 0;
 }

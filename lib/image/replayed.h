@@ -12,8 +12,8 @@
  * A mounted filesystem is read as it is on disk, unless it is read-only: the kernel may write its journal and its
  * blocks while we read them.
  *
- * Errors: those of volume_open(), and those of image/journal_overlay.h, each with a problem that says "cannot read the
- * journal" and why: fast commits, a journal on another device, unknown features, damage. Such an image may still be
+ * Errors: those of volume_open(), and those of journal/journal_overlay.h, each with a problem that says "cannot read
+ * the journal" and why: fast commits, a journal on another device, unknown features, damage. Such an image may still be
  * read as it is on disk, by volume_open(). Memory, besides the overlay's: 24 bytes for each piece of the journal's
  * file.
  */

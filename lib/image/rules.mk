@@ -7,9 +7,6 @@ image_sources := \
 	lib/image/inode.c \
 	lib/image/inode_table.c \
 	lib/image/inode_window.c \
-	lib/image/journal_log.c \
-	lib/image/journal_overlay.c \
-	lib/image/journal_scan.c \
 	lib/image/lookup.c \
 	lib/image/map_walk.c \
 	lib/image/mounts.c \

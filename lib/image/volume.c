@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "image/journal_overlay.h"
+#include "journal/journal_overlay.h"
 #include "support/crc32c.h"
 #include "support/io/whole_io.h"
 #include "support/seconds.h"

@@ -11,7 +11,7 @@
 #include "allocator/fs/fs_zones.h"
 #include "allocator/core/geometry.h"
 #include "image/damage.h"
-#include "image/journal_source.h"
+#include "journal/journal_source.h"
 #include "ondisk/views.h"
 #include "support/problem.h"
 

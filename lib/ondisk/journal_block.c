@@ -13,6 +13,7 @@ enum superblock_field {
 	SUPER_FIRST = 20,
 	SUPER_SEQUENCE = 24,
 	SUPER_START = 28,
+	SUPER_ERROR = 32,
 	SUPER_COMPAT = 36,
 	SUPER_INCOMPAT = 40,
 	SUPER_RO_COMPAT = 44,
@@ -79,6 +80,7 @@ enum journal_superblock_state journal_superblock_read(const void *bytes, struct 
 		.first = journal_get32(bytes, SUPER_FIRST),
 		.sequence = journal_get32(bytes, SUPER_SEQUENCE),
 		.start = journal_get32(bytes, SUPER_START),
+		.error = (int32_t)journal_get32(bytes, SUPER_ERROR),
 	};
 	if (type == JOURNAL_SUPERBLOCK_V2) {
 		super->compat = journal_get32(bytes, SUPER_COMPAT);
@@ -108,6 +110,7 @@ void journal_superblock_update(void *bytes, const struct journal_superblock *sup
 {
 	put32(bytes, SUPER_SEQUENCE, super->sequence);
 	put32(bytes, SUPER_START, super->start);
+	put32(bytes, SUPER_ERROR, (uint32_t)super->error);
 	if (super->version < 2)
 		return;
 	put32(bytes, SUPER_COMPAT, super->compat);

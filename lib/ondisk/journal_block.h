@@ -40,6 +40,7 @@ struct journal_superblock {
 	uint32_t first;    /* the log's first block */
 	uint32_t sequence; /* tid of the first transaction in the log; if it is empty, at least that of the last one */
 	uint32_t start;    /* the first block of the log; 0: empty */
+	int32_t error;     /* why the kernel aborted the journal, as a negative errno value; 0: it did not */
 	uint32_t compat, incompat, ro_compat;
 	uint32_t fast_commit_blocks; /* at the end of the journal */
 	uint8_t uuid[16];
@@ -56,7 +57,7 @@ enum journal_superblock_state {
 /* Reads the JOURNAL_SUPERBLOCK_BYTES at bytes. With a bad magic number *super is not set. */
 MUST_CHECK enum journal_superblock_state journal_superblock_read(const void *bytes, struct journal_superblock *super);
 
-/* Writes sequence, start, the features and the checksum into the superblock at bytes; other fields stay. */
+/* Writes sequence, start, error, the features and the checksum into the superblock at bytes; other fields stay. */
 void journal_superblock_update(void *bytes, const struct journal_superblock *super);
 
 /* The format of the log's blocks. */

@@ -22,6 +22,7 @@ enum journal_commit_field {
 	COMMIT_CHECKSUM = 16,
 	COMMIT_SECONDS = 48,
 	COMMIT_NANOSECONDS = 56,
+	COMMIT_HEADER_BYTES = 64, /* of the kernel's struct, with its padding */
 };
 
 static inline uint32_t journal_get32(const void *bytes, size_t offset)

@@ -55,7 +55,11 @@ struct journal_commit {
 
 void journal_commit_read(const void *bytes, struct journal_commit *commit);
 
-/* Checks the commit block's own checksum, of versions 2 and 3. True if the journal has none. */
+/*
+ * Checks the commit block's own checksum, of versions 2 and 3. True if the journal has none. As in the kernel,
+ * what follows the header may be anything: a power cut can leave the first sector of a commit block alone. The
+ * header says all, and is written after the blocks that it commits.
+ */
 bool journal_commit_is_good(const struct journal_format *format, const void *bytes);
 
 /*

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/journal_overlay.h"
+#include "journal/journal_overlay.h"
 #include "ondisk/journal_view.h"
 #include "support/crc32c.h"
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "image/inode.h"
-#include "image/journal_overlay.h"
+#include "journal/journal_overlay.h"
 #include "image/map_walk.h"
 #include "image/replayed.h"
 

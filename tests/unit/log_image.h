@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "image/journal_overlay.h"
+#include "journal/journal_overlay.h"
 #include "ondisk/journal_block.h"
 
 #define LOG_KINDS 8

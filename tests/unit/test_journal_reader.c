@@ -206,7 +206,7 @@ START_TEST(test_revoke_counts)
 		log_image_seal_tail(&image, logical);
 		log_image_commit(&image);
 		if (bytes > most)
-			log_expect_refusal(&image, IMAGE_ET_JOURNAL_DAMAGED,
+			log_expect_refusal(&image, JOURNAL_ET_DAMAGED,
 			                   "the revokes in block 4 of the journal do not fit");
 		else if (bytes < 16 + each)
 			EXPECT_BLOCKS({ 10, 1, false });
@@ -280,13 +280,13 @@ START_TEST(test_fast_commits)
 			source.range_count = 1;
 			errcode_t error = journal_overlay_read(&source, &overlay, &problem);
 
-			ck_assert_int_eq(error, place < 1026 && sequence == 8 ? IMAGE_ET_JOURNAL_FAST_COMMIT : 0);
+			ck_assert_int_eq(error, place < 1026 && sequence == 8 ? JOURNAL_ET_FAST_COMMIT : 0);
 			journal_overlay_free(overlay);
 			problem_clear(&problem);
 		}
 	/* Too little is left for the log. */
 	image.super.blocks = LOG_JOURNAL_BLOCKS;
-	log_expect_refusal(&image, IMAGE_ET_JOURNAL_SUPERBLOCK, "leaves too little for the log");
+	log_expect_refusal(&image, JOURNAL_ET_SUPERBLOCK, "leaves too little for the log");
 	/* Without the feature the log reaches to the end, whatever the number is. */
 	log_image_start(&image, (unsigned int)_i, LOG_JOURNAL_BLOCKS - 2);
 	image.super.fast_commit_blocks = 10;

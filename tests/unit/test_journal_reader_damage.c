@@ -15,7 +15,7 @@ static struct log_image image;
 
 static void expect_damage(const char *words)
 {
-	log_expect_refusal(&image, IMAGE_ET_JOURNAL_DAMAGED, words);
+	log_expect_refusal(&image, JOURNAL_ET_DAMAGED, words);
 }
 
 static void transaction(uint64_t block, uint8_t fill)
@@ -65,6 +65,20 @@ START_TEST(test_wrong_checksums)
 }
 END_TEST
 
+/* A power cut in the last write: the first sector of the commit block is new, the others hold what was there before. */
+START_TEST(test_torn_commit)
+{
+	log_image_start(&image, (unsigned int)_i, 1);
+	transaction(10, 1);
+	transaction(11, 2);
+	memset(log_image_block(&image, 6) + 512, 0x5a, LOG_BLOCK_BYTES - 512);
+	EXPECT_BLOCKS({ 10, 1, false }, { 11, 2, false });
+	/* Its first sector is the old one: there is no commit block. */
+	memset(log_image_block(&image, 6), 0x5a, 512);
+	EXPECT_BLOCKS({ 10, 1, false });
+}
+END_TEST
+
 /* The first transaction is never older than one before it. */
 START_TEST(test_wrong_first_checksum)
 {
@@ -88,7 +102,7 @@ START_TEST(test_asynchronous)
 	transaction(11, 2);
 	bool is_first_kind = image.super.compat & JOURNAL_COMPAT_CHECKSUM;
 
-	log_image_block(&image, is_first_kind ? 5 : 6)[100] ^= 1;
+	log_image_block(&image, is_first_kind ? 5 : 6)[is_first_kind ? 100 : 59] ^= 1;
 	if (!has_checksums() && !is_first_kind) {
 		EXPECT_BLOCKS({ 10, 1, false }, { 11, 2, false });
 		return;
@@ -198,31 +212,31 @@ START_TEST(test_superblock)
 	image.super.start = 0;
 	log_expect_blocks(&image, NULL, 0);
 	image.super.start = LOG_JOURNAL_BLOCKS;
-	log_expect_refusal(&image, IMAGE_ET_JOURNAL_SUPERBLOCK, "contradict each other");
+	log_expect_refusal(&image, JOURNAL_ET_SUPERBLOCK, "contradict each other");
 	image = good;
 	image.super.first = 2;
-	log_expect_refusal(&image, IMAGE_ET_JOURNAL_SUPERBLOCK, "the log begins outside of it");
+	log_expect_refusal(&image, JOURNAL_ET_SUPERBLOCK, "the log begins outside of it");
 	image.super.first = 0;
-	log_expect_refusal(&image, IMAGE_ET_JOURNAL_SUPERBLOCK, "contradict each other");
+	log_expect_refusal(&image, JOURNAL_ET_SUPERBLOCK, "contradict each other");
 	image.super.first = LOG_JOURNAL_BLOCKS;
-	log_expect_refusal(&image, IMAGE_ET_JOURNAL_SUPERBLOCK, "contradict each other");
+	log_expect_refusal(&image, JOURNAL_ET_SUPERBLOCK, "contradict each other");
 	image = good;
 	image.super.blocks++;
-	log_expect_refusal(&image, IMAGE_ET_JOURNAL_SUPERBLOCK, "longer than its file");
+	log_expect_refusal(&image, JOURNAL_ET_SUPERBLOCK, "longer than its file");
 	image.super.blocks = UINT32_MAX;
-	log_expect_refusal(&image, IMAGE_ET_JOURNAL_SUPERBLOCK, "longer than its file");
+	log_expect_refusal(&image, JOURNAL_ET_SUPERBLOCK, "longer than its file");
 	image = good;
 	image.super.blocks--; /* the file may be longer */
 	EXPECT_BLOCKS({ 10, 1, false });
 	image.super.block_bytes = 4096;
-	log_expect_refusal(&image, IMAGE_ET_JOURNAL_SUPERBLOCK, "another size");
+	log_expect_refusal(&image, JOURNAL_ET_SUPERBLOCK, "another size");
 	image = good;
 	image.super.incompat |= JOURNAL_INCOMPAT_CSUM_V2 | JOURNAL_INCOMPAT_CSUM_V3;
-	log_expect_refusal(&image, IMAGE_ET_JOURNAL_SUPERBLOCK, "contradict each other");
+	log_expect_refusal(&image, JOURNAL_ET_SUPERBLOCK, "contradict each other");
 	image = good;
 	image.super.compat |= JOURNAL_COMPAT_CHECKSUM;
 	if (has_checksums())
-		log_expect_refusal(&image, IMAGE_ET_JOURNAL_SUPERBLOCK, "two versions of checksums");
+		log_expect_refusal(&image, JOURNAL_ET_SUPERBLOCK, "two versions of checksums");
 }
 END_TEST
 
@@ -232,16 +246,16 @@ START_TEST(test_features)
 	const struct log_image good = image;
 
 	image.super.incompat |= 0x140;
-	log_expect_refusal(&image, IMAGE_ET_JOURNAL_FEATURES, "unknown incompat feature 0x140");
+	log_expect_refusal(&image, JOURNAL_ET_FEATURES, "unknown incompat feature 0x140");
 	image = good;
 	image.super.ro_compat |= 0x2;
-	log_expect_refusal(&image, IMAGE_ET_JOURNAL_FEATURES, "unknown ro_compat feature 0x2");
+	log_expect_refusal(&image, JOURNAL_ET_FEATURES, "unknown ro_compat feature 0x2");
 	image = good;
 	image.super.compat |= 0x9;
-	log_expect_refusal(&image, IMAGE_ET_JOURNAL_FEATURES, "unknown compat feature 0x8");
+	log_expect_refusal(&image, JOURNAL_ET_FEATURES, "unknown compat feature 0x8");
 	image = good;
 	image.source.is_external = true;
-	log_expect_refusal(&image, IMAGE_ET_JOURNAL_EXTERNAL, "on another device");
+	log_expect_refusal(&image, JOURNAL_ET_EXTERNAL, "on another device");
 }
 END_TEST
 
@@ -256,15 +270,15 @@ START_TEST(test_superblock_bytes)
 	uint8_t *bytes = log_image_block(&image, 0);
 
 	bytes[1000] = 1;
-	ck_assert_int_eq(journal_overlay_read(&image.source, &overlay, &problem), IMAGE_ET_JOURNAL_SUPERBLOCK);
+	ck_assert_int_eq(journal_overlay_read(&image.source, &overlay, &problem), JOURNAL_ET_SUPERBLOCK);
 	ck_assert_str_eq(problem.reason, "its superblock has a wrong checksum");
 	problem_clear(&problem);
 	bytes[80] = 1;
-	ck_assert_int_eq(journal_overlay_read(&image.source, &overlay, &problem), IMAGE_ET_JOURNAL_FEATURES);
+	ck_assert_int_eq(journal_overlay_read(&image.source, &overlay, &problem), JOURNAL_ET_FEATURES);
 	ck_assert_str_eq(problem.reason, "its checksums are of an unknown type");
 	problem_clear(&problem);
 	bytes[0] = 0;
-	ck_assert_int_eq(journal_overlay_read(&image.source, &overlay, &problem), IMAGE_ET_JOURNAL_SUPERBLOCK);
+	ck_assert_int_eq(journal_overlay_read(&image.source, &overlay, &problem), JOURNAL_ET_SUPERBLOCK);
 	ck_assert_str_eq(problem.reason, "its first block is no superblock of a journal");
 	problem_clear(&problem);
 	log_image_start(&image, 0, 1);
@@ -284,26 +298,26 @@ START_TEST(test_ranges)
 	struct journal_range *range = &image.ranges[1];
 
 	range->logical++;
-	log_expect_refusal(&image, IMAGE_ET_JOURNAL_SUPERBLOCK, "has holes");
+	log_expect_refusal(&image, JOURNAL_ET_SUPERBLOCK, "has holes");
 	range->logical--;
 	range->count = 0;
-	log_expect_refusal(&image, IMAGE_ET_JOURNAL_SUPERBLOCK, "has holes");
+	log_expect_refusal(&image, JOURNAL_ET_SUPERBLOCK, "has holes");
 	range->count = UINT64_MAX;
-	log_expect_refusal(&image, IMAGE_ET_JOURNAL_SUPERBLOCK, "outside of the filesystem");
+	log_expect_refusal(&image, JOURNAL_ET_SUPERBLOCK, "outside of the filesystem");
 	*range = good.ranges[1];
 	range->physical = LOG_IMAGE_BLOCKS - range->count + 1;
-	log_expect_refusal(&image, IMAGE_ET_JOURNAL_SUPERBLOCK, "outside of the filesystem");
+	log_expect_refusal(&image, JOURNAL_ET_SUPERBLOCK, "outside of the filesystem");
 	range->physical = UINT64_MAX;
-	log_expect_refusal(&image, IMAGE_ET_JOURNAL_SUPERBLOCK, "outside of the filesystem");
+	log_expect_refusal(&image, JOURNAL_ET_SUPERBLOCK, "outside of the filesystem");
 	image = good;
 	image.source.blocks = UINT64_MAX;
-	log_expect_refusal(&image, IMAGE_ET_JOURNAL_SUPERBLOCK, "the filesystem's sizes are not ext4's");
+	log_expect_refusal(&image, JOURNAL_ET_SUPERBLOCK, "the filesystem's sizes are not ext4's");
 	image = good;
 	image.source.block_bytes = 512;
-	log_expect_refusal(&image, IMAGE_ET_JOURNAL_SUPERBLOCK, "the filesystem's sizes are not ext4's");
+	log_expect_refusal(&image, JOURNAL_ET_SUPERBLOCK, "the filesystem's sizes are not ext4's");
 	image = good;
 	image.source.range_count = 0;
-	log_expect_refusal(&image, IMAGE_ET_JOURNAL_SUPERBLOCK, "has holes");
+	log_expect_refusal(&image, JOURNAL_ET_SUPERBLOCK, "has holes");
 }
 END_TEST
 
@@ -411,6 +425,7 @@ int main(void)
 
 	for (size_t index = 0; index < sizeof(of_kinds) / sizeof(*of_kinds); index++)
 		tcase_add_loop_test(kinds, of_kinds[index], 0, LOG_KINDS);
+	tcase_add_loop_test(kinds, test_torn_commit, 0, LOG_KINDS);
 	tcase_add_test(all, test_absent_checksum);
 	tcase_add_test(all, test_superblock_bytes);
 	tcase_add_test(all, test_ranges);

@@ -1,10 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The log of a journal as a ring of blocks that begins with the oldest transaction; its superblock. Private to this
  * folder. */
 #pragma once
 
-#include "image/image_err.h"
-#include "image/journal_source.h"
+#include "ext2fs/journal_err.h"
+#include "journal/journal_source.h"
 #include "ondisk/journal_view.h"
 
 struct journal_log {
@@ -16,7 +16,7 @@ struct journal_log {
 };
 
 /*
- * Reads the superblock and checks its values against the source: IMAGE_ET_JOURNAL_SUPERBLOCK, _FEATURES, _EXTERNAL, and
+ * Reads the superblock and checks its values against the source: JOURNAL_ET_SUPERBLOCK, _FEATURES, _EXTERNAL, and
  * errors in reading. log->blocks is 0 if the log is empty. The caller keeps source, which must outlive the log.
  */
 MUST_CHECK errcode_t journal_log_open(struct journal_log *log, const struct journal_source *source,
@@ -34,6 +34,6 @@ MUST_CHECK errcode_t journal_log_read(const struct journal_log *log, uint32_t lo
 
 #define JOURNAL_ACTION "cannot read the journal"
 
-/* IMAGE_ET_JOURNAL_DAMAGED with a reason, as problem_set_reason() takes it. */
+/* JOURNAL_ET_DAMAGED with a reason, as problem_set_reason() takes it. */
 #define JOURNAL_DAMAGED(log, problem, ...)                                                                             \
-	problem_set_reason(problem, IMAGE_ET_JOURNAL_DAMAGED, (log)->source->path, JOURNAL_ACTION, __VA_ARGS__)
+	problem_set_reason(problem, JOURNAL_ET_DAMAGED, (log)->source->path, JOURNAL_ACTION, __VA_ARGS__)

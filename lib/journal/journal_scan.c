@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "image/journal_scan.h"
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "journal/journal_scan.h"
 
 #include <errno.h>
 
@@ -38,8 +38,8 @@ static errcode_t add_copy(struct scan *scan, const struct journal_tag_view *tag)
 	struct journal_contents *contents = scan->contents;
 
 	if (contents->copy_count == MOST_COPIES)
-		return problem_set_reason(scan->problem, IMAGE_ET_JOURNAL_LARGE, scan->log->source->path,
-		                          JOURNAL_ACTION, "its log has more than %d blocks", MOST_COPIES);
+		return problem_set_reason(scan->problem, JOURNAL_ET_LARGE, scan->log->source->path, JOURNAL_ACTION,
+		                          "its log has more than %d blocks", MOST_COPIES);
 	if (vector_reserve(&contents->copies, &contents->copy_capacity, contents->copy_count + 1,
 	                   sizeof(*contents->copies)))
 		return problem_set(scan->problem, ENOMEM, scan->log->source->path, JOURNAL_ACTION);

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "image/journal_log.h"
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "journal/journal_log.h"
 
 #include "support/bisect.h"
 
@@ -10,7 +10,7 @@
 
 static errcode_t refuse(const struct journal_source *source, struct problem *problem, const char *reason)
 {
-	return problem_set_reason(problem, IMAGE_ET_JOURNAL_SUPERBLOCK, source->path, JOURNAL_ACTION, "%s", reason);
+	return problem_set_reason(problem, JOURNAL_ET_SUPERBLOCK, source->path, JOURNAL_ACTION, "%s", reason);
 }
 
 static errcode_t refuse_features(const struct journal_source *source, const struct journal_superblock *super,
@@ -22,9 +22,9 @@ static errcode_t refuse_features(const struct journal_source *source, const stru
 	uint32_t bits = incompat ? incompat : super->ro_compat ? super->ro_compat : compat;
 
 	if (!bits)
-		return problem_set_reason(problem, IMAGE_ET_JOURNAL_FEATURES, source->path, JOURNAL_ACTION,
+		return problem_set_reason(problem, JOURNAL_ET_FEATURES, source->path, JOURNAL_ACTION,
 		                          "its checksums are of an unknown type");
-	return problem_set_reason(problem, IMAGE_ET_JOURNAL_FEATURES, source->path, JOURNAL_ACTION,
+	return problem_set_reason(problem, JOURNAL_ET_FEATURES, source->path, JOURNAL_ACTION,
 	                          "it has the unknown %s 0x%x", kind, bits);
 }
 
@@ -98,7 +98,7 @@ errcode_t journal_log_open(struct journal_log *log, const struct journal_source 
 
 	*log = (struct journal_log){ .source = source };
 	if (source->is_external)
-		return problem_set_reason(problem, IMAGE_ET_JOURNAL_EXTERNAL, source->path, JOURNAL_ACTION,
+		return problem_set_reason(problem, JOURNAL_ET_EXTERNAL, source->path, JOURNAL_ACTION,
 		                          "it is on another device");
 	if (source->block_bytes < LEAST_BLOCK_BYTES || source->block_bytes > MOST_BLOCK_BYTES ||
 	    source->block_bytes & (source->block_bytes - 1) ||

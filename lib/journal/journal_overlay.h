@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Reads an image whose journal needs recovery as if the journal had been replayed, without writing: an overlay lists
  * the blocks with newer contents in the log, and the places of these contents; image/replayed.h opens a volume with it.
@@ -12,6 +12,7 @@
  *   block that is not one of the journal's own with the expected sequence. A transaction without its commit block
  *   was interrupted and is ignored.
  * - The newest committed copy of a block counts. Revokes of transaction N hide the copies in transactions up to N.
+ * - A commit block of which only the first sector has been written counts (journal_commit_is_good()).
  * - A descriptor, revokes or a commit block have a wrong checksum: if the transaction's commit block is older than the
  *   transaction before, they are left from an earlier use of these blocks, and the log has ended. Otherwise the
  *   journal is damaged: the kernel refuses to mount, and the journal is refused here. With asynchronous commits
@@ -32,15 +33,15 @@
  */
 #pragma once
 
-#include "image/image_err.h"
-#include "image/journal_source.h"
+#include "ext2fs/journal_err.h"
+#include "journal/journal_source.h"
 
 struct journal_overlay;
 
 /*
- * Reads the log. Fails with a problem: IMAGE_ET_JOURNAL_EXTERNAL, _FEATURES (it names them), _FAST_COMMIT: this
- * journal is not read here; IMAGE_ET_JOURNAL_SUPERBLOCK, _DAMAGED: contradictions, wrong checksums, blocks outside of
- * the filesystem; IMAGE_ET_JOURNAL_LARGE, ENOMEM, and the errors of source->read. *overlay is the caller's; it keeps
+ * Reads the log. Fails with a problem: JOURNAL_ET_EXTERNAL, _FEATURES (it names them), _FAST_COMMIT: this
+ * journal is not read here; JOURNAL_ET_SUPERBLOCK, _DAMAGED: contradictions, wrong checksums, blocks outside of
+ * the filesystem; JOURNAL_ET_LARGE, ENOMEM, and the errors of source->read. *overlay is the caller's; it keeps
  * no pointer into source. An overlay of an empty log has no blocks.
  */
 MUST_CHECK errcode_t journal_overlay_read(const struct journal_source *source, struct journal_overlay **overlay,
@@ -66,12 +67,14 @@ bool journal_overlay_has(const struct journal_overlay *overlay, uint64_t block, 
 size_t journal_overlay_count(const struct journal_overlay *overlay);
 struct journal_overlay_block journal_overlay_get(const struct journal_overlay *overlay, size_t index);
 
-/* Counts of the log. */
+/* Further values of the log and its superblock. */
 struct journal_overlay_figures {
-	uint32_t transactions; /* that are committed */
-	uint64_t copies;       /* of blocks, in these */
-	uint64_t hidden;       /* blocks whose newest copy is revoked */
-	bool is_wrapped;       /* the log continues at the journal's beginning */
+	uint32_t transactions;  /* that are committed */
+	uint32_t next_sequence; /* that no block of the log has */
+	int32_t error;          /* journal_superblock.error */
+	uint64_t copies;        /* of blocks, in these */
+	uint64_t hidden;        /* blocks whose newest copy is revoked */
+	bool is_wrapped;        /* the log continues at the journal's beginning */
 };
 struct journal_overlay_figures journal_overlay_figures(const struct journal_overlay *overlay);
 

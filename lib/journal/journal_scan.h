@@ -1,11 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The first pass of recovery: the end of the log, and the blocks of its committed transactions. Private to this
  * folder; journal_overlay.h says which logs count as damaged.
  */
 #pragma once
 
-#include "image/journal_log.h"
+#include "journal/journal_log.h"
 
 /* A copy of a block of the filesystem in the log, not as it is on disk. */
 struct journal_copy {
@@ -32,7 +32,7 @@ struct journal_contents {
 	uint32_t end_sequence; /* of the first transaction that is not committed */
 };
 
-/* IMAGE_ET_JOURNAL_DAMAGED, _LARGE, ENOMEM, errors in reading. The caller frees contents, after errors, too. */
+/* JOURNAL_ET_DAMAGED, _LARGE, ENOMEM, errors in reading. The caller frees contents, after errors, too. */
 MUST_CHECK errcode_t journal_scan(const struct journal_log *log, struct journal_contents *contents,
                                   struct problem *problem);
 void journal_contents_free(struct journal_contents *contents);

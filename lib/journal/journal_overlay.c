@@ -1,10 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "image/journal_overlay.h"
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "journal/journal_overlay.h"
 
 #include <errno.h>
 #include <inttypes.h>
 
-#include "image/journal_scan.h"
+#include "journal/journal_scan.h"
 #include "support/bisect.h"
 
 struct journal_overlay {
@@ -145,8 +145,7 @@ static errcode_t check_fast_commits(const struct journal_log *log, uint32_t sequ
 		if (error)
 			return error;
 		if (journal_fast_commit_follows(block, log->format.block_bytes, sequence))
-			return problem_set_reason(problem, IMAGE_ET_JOURNAL_FAST_COMMIT, log->source->path,
-			                          JOURNAL_ACTION,
+			return problem_set_reason(problem, JOURNAL_ET_FAST_COMMIT, log->source->path, JOURNAL_ACTION,
 			                          "it has fast commits, which only the kernel and e2fsck replay");
 	}
 	return 0;
@@ -189,13 +188,13 @@ static errcode_t recover(const struct journal_log *log, struct journal_contents 
 		error = check_fast_commits(log, contents->end_sequence, block, problem);
 	if (error)
 		return error;
-	*figures = (struct journal_overlay_figures){
-		.transactions = contents->transactions,
-		.copies = contents->copy_count,
-		.is_wrapped = contents->copy_count &&
-		              journal_log_logical(log, contents->copies[contents->copy_count - 1].distance) <
-		                      log->super.start,
-	};
+	figures->transactions = contents->transactions;
+	/* The one before may have blocks in the log, without a commit block that counts. */
+	figures->next_sequence = contents->end_sequence + 1;
+	figures->copies = contents->copy_count;
+	figures->is_wrapped =
+		contents->copy_count &&
+		journal_log_logical(log, contents->copies[contents->copy_count - 1].distance) < log->super.start;
 	keep_newest(contents);
 	figures->hidden = contents->copy_count;
 	error = drop_revoked(log, contents, block, problem);
@@ -211,6 +210,10 @@ errcode_t journal_overlay_read(const struct journal_source *source, struct journ
 	struct journal_log log;
 	errcode_t error = journal_log_open(&log, source, problem);
 
+	if (!error) {
+		figures.next_sequence = log.super.sequence;
+		figures.error = log.super.error;
+	}
 	if (!error && log.blocks)
 		error = recover(&log, &contents, &figures, problem);
 	if (!error)
