@@ -31,6 +31,49 @@ static bool is_refusal(errcode_t error)
 	return error == EBUSY || (error >= ERROR_TABLE_BASE_e2mb && error < ERROR_TABLE_BASE_e2mb + 256);
 }
 
+/* Commits the release, or leaves a handle that can only be freed. */
+static errcode_t release_orphans(ext2_filsys fs, char *why, size_t why_bytes)
+{
+	struct ext2mb_orphans *orphans = NULL;
+	errcode_t error = ext2mb_transaction_begin(fs);
+
+	if (!error)
+		error = ext2mb_orphan_open(fs, NULL, why, why_bytes, &orphans);
+	if (!error)
+		error = ext2mb_orphan_release(orphans, NULL, why, why_bytes);
+	if (!error)
+		error = ext2mb_orphan_sync(orphans);
+	if (!error)
+		error = ext2mb_transaction_end(fs);
+	if (!error)
+		error = ext2mb_transaction_commit(fs);
+	ext2mb_orphan_close(orphans);
+	return error ? error : ext2fs_flush_icache(fs);
+}
+
+/*
+ * As a mount does, files that were deleted while they were open are released. Where they cannot be, as with damage,
+ * they stay, and the program finds them as without --journal.
+ */
+static errcode_t open_released(const char *name, const char *io_options, int flags, int superblock,
+                               unsigned int block_size, ext2_filsys *fs)
+{
+	io_manager manager = ext2mb_transaction_io_manager(0);
+	char why[256] = "";
+	errcode_t error = NEXT(ext2fs_open2)(name, io_options, flags, superblock, block_size, manager, fs);
+
+	if (error || (!(*fs)->super->s_last_orphan && !ext2fs_has_feature_orphan_present((*fs)->super)))
+		return error;
+	error = release_orphans(*fs, why, sizeof(why));
+	if (!error)
+		return 0;
+	say("%s: files that were deleted stay orphans: %s", name, *why ? why : error_message(error));
+	(void)!ext2mb_transaction_abort(*fs);
+	(void)!ext2fs_mmp_stop(*fs);
+	NEXT(ext2fs_free)(*fs);
+	return NEXT(ext2fs_open2)(name, io_options, flags, superblock, block_size, manager, fs);
+}
+
 /*
  * Only if no other io_manager stands between libext2fs and the file: undo files need the order in which blocks are
  * written. (The manager may be ours, since libext2fs reopens a filesystem after replaying its journal.)
@@ -44,8 +87,7 @@ static errcode_t open_journalled(const char *name, const char *io_options, int f
 		say("%s: --journal cannot write undo files or files of e2image", name);
 		return EXT2_ET_OP_NOT_SUPPORTED;
 	}
-	errcode_t error = NEXT(ext2fs_open2)(name, io_options, flags, superblock, block_size,
-	                                     ext2mb_transaction_io_manager(0), fs);
+	errcode_t error = open_released(name, io_options, flags, superblock, block_size, fs);
 
 	if (error) {
 		if (is_refusal(error))

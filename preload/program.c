@@ -39,7 +39,7 @@ static enum program_kind kind_of(const char *name)
 }
 
 /*
- * Under --journal the library is not preloaded into child processes (e2fsck for the replay, a pager, fusermount):
+ * Under --journal the library is not preloaded into child processes (a pager, fusermount):
  * they have no steps. Without --journal it is, so that the programs of a script get the allocator.
  */
 static void leave_children_alone(void)

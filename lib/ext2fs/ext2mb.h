@@ -531,10 +531,11 @@ struct ext2mb *ext2mb_attached(ext2_filsys fs);
  *	... changes by calls of libext2fs ...
  *	ext2mb_transaction_commit(fs);
  *
- * Opening for writing replays the journal, if need be, with e2fsck(8) (EXT2MB_ET_REPLAY: that failed). ext2fs_open2()
- * returns EXT2MB_ET_NO_JOURNAL if there is no journal or an external one, EXT2MB_ET_BAD_JOURNAL if it is damaged or
- * has unknown features, and EBUSY if another handle or process has the filesystem open for transactions (flock(2) on
- * the file or device). Opened without EXT2_FLAG_RW the filesystem is read as with unix_io.
+ * Opening for writing replays the journal, if need be (EXT2MB_ET_REPLAY: it has fast commits); orphans stay.
+ *ext2fs_open2() returns EXT2MB_ET_NO_JOURNAL if there is no journal or an external one, EXT2MB_ET_BAD_JOURNAL if it is
+ *damaged or has unknown features, and EBUSY if another handle or process has the filesystem open for transactions
+ *(flock(2) on the file or device), or it is mounted and needs recovery. Opened without EXT2_FLAG_RW the filesystem is
+ *read as with unix_io.
  *
  * Writes to the journal, and freeing its blocks, are refused (EXT2MB_ET_JOURNAL_WRITE); so are another size or
  * another journal in the superblock (EXT2MB_ET_LAYOUT_CHANGE), and writes outside of the filesystem

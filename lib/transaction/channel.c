@@ -132,8 +132,6 @@ errcode_t channel_open(const char *name, int flags, const struct channel_manager
 static errcode_t lock_alone(struct channel_state *state)
 {
 	pthread_rwlock_wrlock(&state->lock);
-	if (!state->backing)
-		return EIO;
 	if (state->phase != TRANSACTION_UNREAD)
 		return 0;
 	/* libext2fs has set app_data to the filesystem before it reads. */
@@ -330,7 +328,7 @@ static errcode_t channel_set_option(io_channel channel, const char *option, cons
 	if (!strcmp(option, "cache") || !strcmp(option, "cache_blocks"))
 		return 0;
 	pthread_rwlock_wrlock(&state->lock);
-	if (state->phase != TRANSACTION_UNREAD || !state->backing || !backing->set_option)
+	if (state->phase != TRANSACTION_UNREAD || !backing->set_option)
 		error = EXT2_ET_INVALID_ARGUMENT;
 	if (!error)
 		error = backing->set_option(state->backing, option, value);
@@ -350,7 +348,7 @@ static errcode_t channel_get_stats(io_channel channel, io_stats *stats)
 	struct channel_state *state = channel->private_data;
 	io_manager backing = *state->manager->backing;
 
-	if (!state->backing || !backing->get_stats)
+	if (!backing->get_stats)
 		return EXT2_ET_OP_NOT_SUPPORTED;
 	errcode_t error = backing->get_stats(state->backing, stats);
 
@@ -417,7 +415,7 @@ errcode_t channel_finish(io_channel channel)
 	if (!state || channel->refcount > 1)
 		return 0;
 	pthread_rwlock_wrlock(&state->lock);
-	errcode_t error = state->backing ? end_transaction(state) : 0;
+	errcode_t error = end_transaction(state);
 
 	if (state->phase == TRANSACTION_OPEN)
 		channel_fail(state, EXT2MB_ET_TRANSACTION_OVER);
@@ -428,16 +426,14 @@ errcode_t channel_finish(io_channel channel)
 static errcode_t channel_close(io_channel channel)
 {
 	struct channel_state *state = channel->private_data;
-	errcode_t error = 0, close_error = 0;
 
 	if (--channel->refcount > 0) {
 		state->has_lost_copy = true;
 		return 0;
 	}
-	if (state->backing) {
-		error = end_transaction(state);
-		close_error = io_channel_close(state->backing);
-	}
+	errcode_t error = end_transaction(state);
+	errcode_t close_error = io_channel_close(state->backing);
+
 	destroy_channel(channel);
 	return error ? error : close_error;
 }

@@ -43,7 +43,7 @@ struct channel_state {
 	pthread_rwlock_t lock;
 	const struct channel_manager *manager;
 	io_channel channel;         /* the program's */
-	io_channel backing;         /* in blocks of the filesystem once it has been read; NULL only between two opens */
+	io_channel backing;         /* in blocks of the filesystem once it has been read */
 	char *name;                 /* owned */
 	char *io_options;           /* owned, as ext2fs_open2() takes them; "" */
 	int open_flags;             /* IO_FLAG_* */

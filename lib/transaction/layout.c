@@ -75,8 +75,8 @@ struct journal_walk {
 static errcode_t add_journal_block(struct journal_walk *walk, uint64_t logical, uint64_t physical, bool is_mapped)
 {
 	struct layout *layout = walk->layout;
-	struct journal_run *runs = layout->journal_runs;
-	struct journal_run *last = layout->journal_run_count ? &runs[layout->journal_run_count - 1] : NULL;
+	struct journal_range *runs = layout->journal_runs;
+	struct journal_range *last = layout->journal_run_count ? &runs[layout->journal_run_count - 1] : NULL;
 
 	/* A block of the log is also the filesystem's metadata, or is listed twice. */
 	if (physical <= layout->first_block || physical >= layout->blocks ||
@@ -94,7 +94,7 @@ static errcode_t add_journal_block(struct journal_walk *walk, uint64_t logical, 
 	error = vector_reserve(&layout->journal_runs, &layout->journal_run_capacity, layout->journal_run_count + 1,
 	                       sizeof(*layout->journal_runs));
 	if (!error)
-		layout->journal_runs[layout->journal_run_count++] = (struct journal_run){ logical, physical, 1 };
+		layout->journal_runs[layout->journal_run_count++] = (struct journal_range){ logical, physical, 1 };
 	return error;
 }
 
@@ -119,11 +119,6 @@ static errcode_t read_journal_map(ext2_filsys fs, struct layout *layout)
 		return 0;
 	if (ino > fs->super->s_inodes_count)
 		return EXT2MB_ET_BAD_JOURNAL;
-	uint32_t group = (ino - 1) / fs->super->s_inodes_per_group;
-	uint64_t offset = (uint64_t)((ino - 1) % fs->super->s_inodes_per_group) * layout->inode_bytes;
-
-	layout->journal_inode_block = layout->group[group].inode_table + offset / layout->block_bytes;
-	layout->journal_inode_offset = (uint32_t)(offset % layout->block_bytes);
 	errcode_t error = FS_ERROR_OF(ext2fs_read_inode(fs, ino, &inode));
 
 	if (!error && (!LINUX_S_ISREG(inode.i_mode) || !inode.i_links_count))
@@ -136,7 +131,18 @@ static errcode_t read_journal_map(ext2_filsys fs, struct layout *layout)
 	return !error && !layout->journal_run_count ? EXT2MB_ET_BAD_JOURNAL : error;
 }
 
-errcode_t layout_read(ext2_filsys fs, struct layout *layout)
+/* The place of its inode in the inode table. */
+static void find_journal_inode(ext2_filsys fs, struct layout *layout)
+{
+	ext2_ino_t ino = fs->super->s_journal_inum;
+	uint32_t group = (ino - 1) / fs->super->s_inodes_per_group;
+	uint64_t offset = (uint64_t)((ino - 1) % fs->super->s_inodes_per_group) * layout->inode_bytes;
+
+	layout->journal_inode_block = layout->group[group].inode_table + offset / layout->block_bytes;
+	layout->journal_inode_offset = (uint32_t)(offset % layout->block_bytes);
+}
+
+static void read_sizes(ext2_filsys fs, struct layout *layout)
 {
 	*layout = (struct layout){
 		.block_bytes = fs->blocksize,
@@ -157,10 +163,27 @@ errcode_t layout_read(ext2_filsys fs, struct layout *layout)
 	/* Without bigalloc this field has no meaning. */
 	if (!layout->cluster_bits)
 		layout->group_clusters = layout->group_blocks;
+}
+
+errcode_t layout_read(ext2_filsys fs, struct layout *layout)
+{
+	read_sizes(fs, layout);
 	errcode_t error = read_groups(fs, layout);
 
 	if (!error)
 		error = read_journal_map(fs, layout);
+	if (!error && layout->has_journal)
+		find_journal_inode(fs, layout);
+	if (error)
+		layout_free(layout);
+	return error;
+}
+
+errcode_t layout_read_journal(ext2_filsys fs, struct layout *layout)
+{
+	read_sizes(fs, layout);
+	errcode_t error = read_journal_map(fs, layout);
+
 	if (error)
 		layout_free(layout);
 	return error;
@@ -178,7 +201,7 @@ void layout_free(struct layout *layout)
 
 uint64_t layout_journal_block(const struct layout *layout, uint64_t logical, uint64_t *count)
 {
-	const struct journal_run *runs = layout->journal_runs;
+	const struct journal_range *runs = layout->journal_runs;
 	size_t index = BISECT(layout->journal_run_count, at, runs[at].logical + runs[at].count > logical);
 	uint64_t left = runs[index].logical + runs[index].count - logical;
 

@@ -7,13 +7,8 @@
 
 #include <ext2fs/ext2fs.h>
 
+#include "journal/journal_source.h"
 #include "transaction/block_ranges.h"
-
-struct journal_run {
-	uint64_t logical;
-	uint64_t physical;
-	uint64_t count;
-};
 
 struct group_layout {
 	uint64_t block_bitmap;
@@ -34,15 +29,15 @@ struct layout {
 	uint32_t inode_bytes;
 	uint32_t descriptor_bytes;
 	uint32_t descriptors_in_block;
-	bool has_uninit_groups;           /* descriptors have checksums, so that their flags count */
-	struct group_layout *group;       /* owned, one for each */
-	uint64_t *descriptor_blocks;      /* owned, the primary ones, in order */
-	uint32_t descriptor_count;        /* of these blocks */
-	struct block_ranges fixed;        /* all metadata with a fixed place, whatever the bitmaps say */
-	struct block_ranges backups;      /* of superblock and descriptors */
-	bool has_journal;                 /* an internal one */
-	struct block_ranges journal;      /* its blocks, and those that map them */
-	struct journal_run *journal_runs; /* owned, by logical block; no holes */
+	bool has_uninit_groups;             /* descriptors have checksums, so that their flags count */
+	struct group_layout *group;         /* owned, one for each */
+	uint64_t *descriptor_blocks;        /* owned, the primary ones, in order */
+	uint32_t descriptor_count;          /* of these blocks */
+	struct block_ranges fixed;          /* all metadata with a fixed place, whatever the bitmaps say */
+	struct block_ranges backups;        /* of superblock and descriptors */
+	bool has_journal;                   /* an internal one */
+	struct block_ranges journal;        /* its blocks, and those that map them */
+	struct journal_range *journal_runs; /* owned, by logical block; no holes */
 	size_t journal_run_count, journal_run_capacity;
 	uint64_t journal_inode_block;  /* the block of an inode table that has the journal's inode */
 	uint32_t journal_inode_offset; /* within it, bytes */
@@ -54,6 +49,10 @@ struct layout {
  * EXT2MB_ET_BAD_GEOMETRY, ENOMEM, libext2fs's errors.
  */
 MUST_CHECK errcode_t layout_read(ext2_filsys fs, struct layout *layout);
+
+/* The same before a replay, when descriptors and bitmaps may be old: reads the journal's place, and nothing of groups.
+ */
+MUST_CHECK errcode_t layout_read_journal(ext2_filsys fs, struct layout *layout);
 void layout_free(struct layout *layout);
 
 /* The group of a block, which must lie in one. */

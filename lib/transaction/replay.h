@@ -1,12 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Replaying a journal with e2fsck. */
+/*
+ * Replaying a filesystem's own journal, as a mount does, but for the orphans. The log stays until all of its blocks are
+ * in place, so a crash at any moment leaves a filesystem that can be replayed again: by this code, the kernel or
+ * e2fsck.
+ */
 #pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ext2fs/ext2fs.h>
 
 #include "support/problem.h"
 
+/* True if this superblock has needs_recovery or a wrong checksum, which a crash may have left. Pure. */
+bool replay_is_needed(const uint8_t *super);
+
 /*
- * Runs `e2fsck -p -E journal_only` on name; io_options are libext2fs's, after a question mark, or "". e2fsck inherits
- * no LD_PRELOAD. EXT2MB_ET_REPLAY: e2fsck failed or is missing, or there are options (e2fsck 1.47 opens a second time
- * without them); ENOMEM. e2fsck replaces a damaged journal.
+ * Does nothing if that is not needed. channel: open for writing on the filesystem that libext2fs opens by name,
+ * io_options (NULL: none) and manager; its block size changes. The caller keeps others from changing the filesystem;
+ * that another host has it (MMP) is refused here. If the kernel has aborted the journal, the filesystem is marked as
+ * damaged. EXT2MB_ET_NO_JOURNAL: it is on another device; EXT2MB_ET_BAD_JOURNAL: damaged, or unknown features;
+ * EXT2MB_ET_REPLAY: it has fast commits; EXT2_ET_SB_CSUM_INVALID; ENOMEM; errors of the channel and of libext2fs.
+ * Before the first write all of the log has been read and checked.
  */
-MUST_CHECK errcode_t replay_journal(const char *name, const char *io_options);
+MUST_CHECK errcode_t replay_journal(const char *name, const char *io_options, io_manager manager, io_channel channel);

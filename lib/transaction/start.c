@@ -13,14 +13,6 @@
 #include "ext2fs/fs_errors.h"
 #include "transaction/replay.h"
 
-/* io_channel_close() is a macro that names its argument twice. */
-static void close_backing(struct channel_state *state)
-{
-	io_channel backing = TAKE(state->backing);
-
-	io_channel_close(backing);
-}
-
 errcode_t start_backing(struct channel_state *state)
 {
 	io_manager manager = *state->manager->backing;
@@ -28,17 +20,15 @@ errcode_t start_backing(struct channel_state *state)
 
 	if (error)
 		return error;
-	if (*state->io_options)
-		error = io_channel_set_options(state->backing, state->io_options);
 	/* With a cache, a flush of ours would miss what the backing channel has not written, and blocks would be
 	 * cached twice. Some channels have no cache, and no such option. */
-	if (!error && manager->set_option) {
+	if (manager->set_option) {
 		error = manager->set_option(state->backing, "cache", "off");
 		if (error == EXT2_ET_INVALID_ARGUMENT)
 			error = 0;
 	}
 	if (error)
-		close_backing(state);
+		io_channel_close(state->backing);
 	return error;
 }
 
@@ -49,18 +39,21 @@ static errcode_t read_superblock(struct channel_state *state)
 	return error ? error : io_channel_read_blk64(state->backing, 1, -SUPERBLOCK_BYTES, state->super);
 }
 
-/* e2fsck opens the device exclusively. */
+/*
+ * A mounted filesystem needs recovery as well, and its journal is the kernel's. If the channel has a device
+ * exclusively, libext2fs finds it busy, and nothing mounts it.
+ */
 static errcode_t replay(struct channel_state *state)
 {
-	close_backing(state);
-	errcode_t replay_error = replay_journal(state->name, state->io_options);
-	errcode_t error = start_backing(state);
+	const char *io_options = *state->io_options ? state->io_options : NULL;
+	int use = 0;
 
-	if (!error)
-		error = replay_error;
-	if (!error)
-		error = read_superblock(state);
-	return !error && superblock_needs_recovery(state->super) ? EXT2MB_ET_NEEDS_RECOVERY : error;
+	/* Without /proc/mounts, as in a bare root, nothing counts as mounted. */
+	ext2fs_check_if_mounted(state->name, &use);
+	if (use & EXT2_MF_MOUNTED || (use & EXT2_MF_BUSY && !(state->open_flags & IO_FLAG_EXCLUSIVE)))
+		return EBUSY;
+	errcode_t error = replay_journal(state->name, io_options, *state->manager->backing, state->backing);
+	return error ? error : read_superblock(state);
 }
 
 static errcode_t read_layout(struct channel_state *state, bool *has_64bit, bool *has_checksums)
@@ -148,7 +141,7 @@ errcode_t start_transaction(struct channel_state *state)
 	/* Read again, because the previous owner of the lock may have changed the filesystem. */
 	if (!error)
 		error = read_superblock(state);
-	if (!error && superblock_needs_recovery(state->super))
+	if (!error && replay_is_needed(state->super))
 		error = replay(state);
 	if (!error)
 		error = read_all(state);

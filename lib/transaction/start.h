@@ -4,7 +4,7 @@
 
 #include "transaction/channel_state.h"
 
-/* Opens the backing channel with the options that have been set so far. */
+/* Opens the backing channel, without a cache. */
 MUST_CHECK errcode_t start_backing(struct channel_state *state);
 
 /*

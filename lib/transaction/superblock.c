@@ -46,15 +46,66 @@ bool superblock_needs_recovery(const uint8_t *super)
 	return get32(super, OFFSET(s_feature_incompat)) & EXT3_FEATURE_INCOMPAT_RECOVER;
 }
 
+static bool has_checksum(const uint8_t *super)
+{
+	return get32(super, OFFSET(s_feature_ro_compat)) & EXT4_FEATURE_RO_COMPAT_METADATA_CSUM;
+}
+
+static uint32_t checksum_of(const uint8_t *super)
+{
+	return crc32c(UINT32_MAX, super, OFFSET(s_checksum));
+}
+
+static void toggle_needs_recovery(uint8_t *super)
+{
+	put32(super, OFFSET(s_feature_incompat),
+	      get32(super, OFFSET(s_feature_incompat)) ^ EXT3_FEATURE_INCOMPAT_RECOVER);
+}
+
+static void update_checksum(uint8_t *super)
+{
+	if (has_checksum(super))
+		put32(super, OFFSET(s_checksum), checksum_of(super));
+}
+
 void superblock_set_needs_recovery(uint8_t *super, bool is_needed)
 {
-	uint32_t incompat = get32(super, OFFSET(s_feature_incompat));
-
 	if (superblock_needs_recovery(super) == is_needed)
 		return;
-	put32(super, OFFSET(s_feature_incompat), incompat ^ EXT3_FEATURE_INCOMPAT_RECOVER);
-	if (get32(super, OFFSET(s_feature_ro_compat)) & EXT4_FEATURE_RO_COMPAT_METADATA_CSUM)
-		put32(super, OFFSET(s_checksum), crc32c(UINT32_MAX, super, OFFSET(s_checksum)));
+	toggle_needs_recovery(super);
+	update_checksum(super);
+}
+
+void superblock_mark_damaged(uint8_t *super)
+{
+	uint16_t state;
+
+	memcpy(&state, super + OFFSET(s_state), sizeof(state));
+	state |= htole16(EXT2_ERROR_FS);
+	memcpy(super + OFFSET(s_state), &state, sizeof(state));
+	update_checksum(super);
+}
+
+bool superblock_checksum_is_good(const uint8_t *super)
+{
+	return !has_checksum(super) || get32(super, OFFSET(s_checksum)) == checksum_of(super);
+}
+
+void superblock_mend(uint8_t *super)
+{
+	if (superblock_checksum_is_good(super))
+		return;
+	toggle_needs_recovery(super);
+	if (!superblock_checksum_is_good(super))
+		toggle_needs_recovery(super);
+}
+
+uint64_t superblock_blocks(const uint8_t *super)
+{
+	bool is_64bit = get32(super, OFFSET(s_feature_incompat)) & EXT4_FEATURE_INCOMPAT_64BIT;
+
+	return get32(super, OFFSET(s_blocks_count)) |
+	       (is_64bit ? (uint64_t)get32(super, OFFSET(s_blocks_count_hi)) << 32 : 0);
 }
 
 /* Fields that describe the layout. */

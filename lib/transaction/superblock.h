@@ -22,6 +22,21 @@ bool superblock_needs_recovery(const uint8_t *super);
 /* Sets or clears the flag, and updates the checksum if that changed anything. */
 void superblock_set_needs_recovery(uint8_t *super, bool is_needed);
 
+/* Sets ERROR_FS in s_state: e2fsck is to look at the filesystem. */
+void superblock_mark_damaged(uint8_t *super);
+
+/* True if the filesystem has no checksums. */
+bool superblock_checksum_is_good(const uint8_t *super);
+
+/*
+ * The flag is in the first of the superblock's two sectors, the checksum in the second. If a crash has left only one of
+ * them with a change of the flag, this makes it the one that fits the checksum.
+ */
+void superblock_mend(uint8_t *super);
+
+/* s_blocks_count, of 32 bits without the feature 64bit. */
+uint64_t superblock_blocks(const uint8_t *super);
+
 /*
  * Checks whether a program may replace one by the other while a transaction is open. EXT2MB_ET_LAYOUT_CHANGE: the
  * size or the journal differs.

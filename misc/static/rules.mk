@@ -21,7 +21,7 @@ static_link = $(link) -static-pie -Wl,--gc-sections -Wl,--build-id=none -Wl,--no
 $(static_programs): static/%: $$(filter-out misc/tool.o,$$(call tool_objects,%)) $(static_objects) $(archives)
 	$(call quiet,LINK) $(static_link) -o $@ $(filter %.o,$^) $(archives) -Wl,--start-group $(static_libs) -lm -Wl,--end-group
 
-# mke2fs makes the empty filesystem, and e2fsck replays the journal that e2update finds: hosts may have neither, or busybox's. They
+# mke2fs makes the empty filesystem, and e2fsck is for --verify: hosts may have neither, or busybox's. They
 # are built of the distribution's own sources, as they are. libmagic would be loaded from the host, where it has another libc.
 e2fsprogs_programs := $(if $(mke2fs_source),static/e2fsprogs/misc/mke2fs.static static/e2fsprogs/e2fsck/e2fsck.static)
 $(e2fsprogs_programs): static/e2fsprogs/built ;

@@ -155,6 +155,21 @@ const char *crash_judge_replay(struct crash_judge *judge, const uint8_t *disk)
 	return run((char *[]){ "e2fsck", "-fn", path, NULL }) ? "e2fsck -fn is not content" : NULL;
 }
 
+bool crash_judge_is_torn(const uint8_t *disk)
+{
+	return !superblock_checksum_is_good(disk + SUPERBLOCK_OFFSET_BYTES);
+}
+
+const char *crash_judge_mend(struct crash_judge *judge, const uint8_t *disk)
+{
+	char *path = (char *)judge->path;
+
+	put_disk(judge, disk);
+	if (run((char *[]){ "e2fsck", "-fy", path, NULL }) > 1)
+		return "e2fsck does not mend a torn superblock";
+	return run((char *[]){ "e2fsck", "-fn", path, NULL }) ? "e2fsck -fn is not content with what it mended" : NULL;
+}
+
 static const char *compare_replays(const struct crash_judge *judge, const char *what)
 {
 	static char text[128];

@@ -22,17 +22,17 @@ static void apply(struct crash_disk *disk, const struct disk_event *event)
 	memcpy(disk->bytes + event->offset, event->data, event->bytes);
 }
 
-/* Only some of its sectors; those of the primary superblock, whose checksum cannot survive that, together. */
+/* Only some of its sectors; those of the primary superblock, whose checksum does not survive that, mostly together. */
 static void apply_torn(struct crash_disk *disk, const struct disk_event *event, struct random *random)
 {
-	bool has_super = random_below(random, 2);
+	bool has_super = random_below(random, 2), is_super_torn = disk->tears_super && !random_below(random, 2);
 
 	for (uint64_t at = 0; at < event->bytes; at += SECTOR_BYTES) {
 		uint64_t offset = event->offset + at;
 		bool is_super = offset >= SUPER_OFFSET_BYTES && offset < SUPER_OFFSET_BYTES + SUPER_BYTES;
 		bool is_there = random_below(random, 2);
 
-		if (is_super ? has_super : is_there)
+		if (is_super && !is_super_torn ? has_super : is_there)
 			memcpy(disk->bytes + offset, event->data + at, SECTOR_BYTES);
 	}
 }

@@ -2,6 +2,7 @@
 /* Disks as a crash leaves them, from what recorded_disk.h has recorded. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,6 +12,7 @@ struct crash_disk {
 	uint8_t *base;  /* before the first event */
 	uint8_t *bytes; /* at the crash */
 	uint64_t size;
+	bool tears_super; /* between its sectors, too */
 };
 
 struct crash_point {

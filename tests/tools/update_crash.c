@@ -4,12 +4,12 @@
  *
  * Updates IMAGE to what SOURCE holds, as e2update --mirror does, and crashes at POINTS random moments: only a prefix of
  * what was written is on the disk, of what came after the last flush all, a part, torn sectors, or a part in another
- * order. After e2fsck's replay the filesystem must be clean, and each file, with its contents and metadata, that of
- * before or that of after the update; with -a (--atomic) all of them are one of these. On each EVERYth disk the same
- * update is made again, and must complete it. A transaction logs about BLOCKS. Then e2update itself is killed at KILLS
- * random moments, and what it leaves in the page cache has to be as good. JOBS processes share the work, and the
- * points are the same for any number of them. TWIN is a fault that has to be found: without-flush. Exit status 1:
- * something was wrong.
+ * order. IMAGE may have a journal that is to be replayed. After e2fsck's replay the filesystem must be clean, and each
+ * file, with its contents and metadata, that of before or that of after the update; with -a (--atomic) all of them are
+ * one of these. On each EVERYth disk the same update is made again, and must complete it. A transaction logs about
+ * BLOCKS. Then e2update itself is killed at KILLS random moments, and what it leaves in the page cache has to be as
+ * good. JOBS processes share the work, and the points are the same for any number of them. TWIN is a fault that has to
+ * be found: without-flush. Exit status 1: something was wrong.
  */
 #include <err.h>
 #include <getopt.h>
@@ -87,6 +87,7 @@ static errcode_t run_update(const struct options *options, const char *image, io
 		.limits = { .path_bytes = SOURCE_LIMITS_PATH_BYTES, .names = SOURCE_LIMITS_NAMES },
 		.most_logged_blocks = options->log_blocks,
 		.manager = manager,
+		.disk = manager ? recorded_disk_manager : NULL,
 	};
 	struct update_report report = { 0 };
 	struct problem problem = { 0 };
@@ -122,14 +123,18 @@ typedef bool (*update_function)(const struct run *run);
 /* again: the same update is made once more; NULL: it is not. */
 static const char *judge_disk(struct run *run, update_function again)
 {
-	const char *problem = crash_judge_replay(&run->judge, run->disk.bytes);
+	enum digest_states states = run->options->is_atomic ? STATE_ALL_OLD_OR_ALL_NEW : STATE_OLD_OR_NEW;
+	bool is_torn = crash_judge_is_torn(run->disk.bytes);
+	const char *problem = is_torn ? crash_judge_mend(&run->judge, run->disk.bytes) :
+	                                crash_judge_replay(&run->judge, run->disk.bytes);
 
-	if (!problem)
-		problem = judge_files(run, run->options->is_atomic ? STATE_ALL_OLD_OR_ALL_NEW : STATE_OLD_OR_NEW);
+	/* e2fsck mends with a backup of the superblock, in which the update's orphans are not. */
+	if (!problem && !is_torn)
+		problem = judge_files(run, states);
 	if (problem || !again)
 		return problem;
-	/* With its orphans, if it has some: the update releases them, too. */
-	memcpy(run->judge.file, run->judge.replayed, run->judge.bytes);
+	/* The update itself replays the journal, mends the superblock and releases orphans. */
+	memcpy(run->judge.file, run->disk.bytes, run->judge.bytes);
 	if (!again(run))
 		return "the same update cannot be made again";
 	memcpy(run->disk.bytes, run->judge.file, run->judge.bytes);
@@ -365,6 +370,7 @@ int main(int argc, char **argv)
 		err(2, "mmap");
 	initialize_ext2_error_table();
 	initialize_e2mb_error_table();
+	run.disk.tears_super = true;
 	run.disk.base = recorded_disk_read(options.image, &run.disk.size);
 	file_digests_read(options.image, &run.old);
 	if (options.twin && !strcmp(options.twin, "without-flush"))

@@ -349,17 +349,17 @@ START_TEST(test_dirty_journal)
 
 	mb_image_make(EXT4_1K, "16M");
 	run_on_image("head -c 2048 /dev/zero | tr '\\0' A >$IMAGE.blocks");
-	run_on_image("printf \"jo\\njw -b 9000,9001 $IMAGE.blocks\\njc\\n\" | "
+	run_on_image("printf \"jo\\njw -b 12000,12001 $IMAGE.blocks\\njc\\n\" | "
 	             "debugfs -w -f /dev/stdin $IMAGE >/dev/null 2>&1; rm $IMAGE.blocks");
 	ck_assert_ok(ext2fs_open(mb_image_path(), EXT2_FLAG_64BITS, 0, 0, ext2mb_transaction_io_manager(0), &fs));
 	ck_assert(ext2fs_has_feature_journal_needs_recovery(fs->super));
-	ck_assert(!is_filled_on_disk(fs, 9001, 'A'));
+	ck_assert(!is_filled_on_disk(fs, 12001, 'A'));
 	ck_assert_error(ext2mb_transaction_begin(fs), EXT2_ET_RO_FILSYS);
-	ck_assert_error(block_fill(fs, 9001, 1), EXT2_ET_RO_FILSYS);
+	ck_assert_error(block_fill(fs, 12001, 1), EXT2_ET_RO_FILSYS);
 	ext2fs_free(fs);
 	fs = transaction_image_open(0);
 	ck_assert(!ext2fs_has_feature_journal_needs_recovery(fs->super));
-	ck_assert(is_filled_on_disk(fs, 9000, 'A') && is_filled_on_disk(fs, 9001, 'A'));
+	ck_assert(is_filled_on_disk(fs, 12000, 'A') && is_filled_on_disk(fs, 12001, 'A'));
 	ck_assert_ok(ext2fs_close(fs));
 	mb_image_check();
 }
@@ -461,11 +461,15 @@ START_TEST(test_offset)
 	ck_assert_ok(ext2mb_transaction_commit(fs));
 	ck_assert(is_filled_on_disk(fs, used + 4, 1));
 	ck_assert_ok(ext2fs_close(fs));
-	/* e2fsck 1.47 cannot replay it there. */
-	run_on_image("debugfs -w -R 'feature needs_recovery' $IMAGE?offset=4096 >/dev/null 2>&1");
-	ck_assert_error(ext2fs_open2(mb_image_path(), "offset=4096", EXT2_FLAG_RW | EXT2_FLAG_64BITS, 0, 0,
-	                             ext2mb_transaction_io_manager(0), &fs),
-	                EXT2MB_ET_REPLAY);
+	/* It is replayed there, too. */
+	run_on_image("head -c 1024 /dev/zero | tr '\\0' A >$IMAGE.block");
+	run_on_image("printf \"jo\\njw -b 12000 $IMAGE.block\\njc\\n\" | "
+	             "debugfs -w -f /dev/stdin $IMAGE?offset=4096 >/dev/null 2>&1; rm $IMAGE.block");
+	ck_assert_ok(ext2fs_open2(mb_image_path(), "offset=4096", EXT2_FLAG_RW | EXT2_FLAG_64BITS, 0, 0,
+	                          ext2mb_transaction_io_manager(0), &fs));
+	ck_assert(!ext2fs_has_feature_journal_needs_recovery(fs->super));
+	ck_assert(is_filled_on_disk(fs, 12000 + 4, 'A'));
+	ck_assert_ok(ext2fs_close(fs));
 }
 END_TEST
 

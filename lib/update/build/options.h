@@ -51,6 +51,7 @@ struct update_options {
 	struct progress *progress;            /* may be NULL */
 	uint64_t most_logged_blocks;       /* in a transaction; 0: as many as the journal holds. Tests need several */
 	struct struct_io_manager *manager; /* for transactions; NULL: libext2mb's. Tests use one that records writes */
+	struct struct_io_manager *disk;    /* through which the journal is replayed; NULL: unix_io. As manager */
 };
 
 /*

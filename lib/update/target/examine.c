@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -172,19 +174,23 @@ errcode_t target_check(const struct update_options *options, const struct update
 	return refuse(options, EBUSY, "another program has changed it meanwhile", problem);
 }
 
-/* e2fsck opens a device exclusively. The lock by flock(2), which it does not know, stays. */
-static errcode_t replay(const struct update_options *options, struct update_target *target)
+static errcode_t replay(const struct update_options *options)
 {
-	/* Options make e2fsck fail (transaction/replay.h): it would look at the beginning of the file. */
-	const char *io_options = options->offset_bytes ? "?offset" : "";
+	char offset[32] = "";
+	io_manager manager = options->disk ? options->disk : unix_io_manager;
+	io_channel channel;
+	errcode_t error = manager->open(options->image, IO_FLAG_RW, &channel);
 
-	if (target->is_device)
-		close(target->exclusive_descriptor);
-	errcode_t error = replay_journal(options->image, io_options);
+	if (error)
+		return error;
+	if (options->offset_bytes)
+		snprintf(offset, sizeof(offset), "offset=%" PRIu64, options->offset_bytes);
+	error = *offset ? io_channel_set_options(channel, offset) : 0;
+	if (!error)
+		error = replay_journal(options->image, *offset ? offset : NULL, manager, channel);
+	errcode_t close_error = io_channel_close(channel);
 
-	if (target->is_device && !close_to_others(options, target))
-		return EBUSY;
-	return error;
+	return error ? error : close_error;
 }
 
 errcode_t target_note_change(struct update_target *target)
@@ -201,9 +207,7 @@ errcode_t target_note_change(struct update_target *target)
 
 errcode_t target_replay(const struct update_options *options, struct update_target *target, struct problem *problem)
 {
-	if (!target->volume.needs_recovery)
-		return 0;
-	errcode_t error = replay(options, target);
+	errcode_t error = replay(options);
 
 	if (!error)
 		error = target_note_change(target);
