@@ -10,6 +10,7 @@ source_sources := \
 	lib/source/archive/archive_rest.c \
 	lib/source/archive/archive_source.c \
 	lib/source/archive/header_tap.c \
+	lib/source/archive/iso.c \
 	lib/source/archive/limited_reader.c \
 	lib/source/archive/unpacking.c \
 	lib/source/archive/zip_names.c \

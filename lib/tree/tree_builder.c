@@ -27,6 +27,7 @@ struct tree_builder {
 	size_t last_directory_bytes, last_directory_capacity;
 	uint32_t last_directory_number;
 	bool root_has_time;
+	bool has_dropped_names;
 	struct source_counts *counts; /* NULL: nothing is counted */
 	const char *reason;
 	char path_reason[100]; /* room for one */
@@ -88,6 +89,11 @@ void tree_builder_destroy(struct tree_builder *builder)
 const char *tree_builder_reason(const struct tree_builder *builder)
 {
 	return builder->reason;
+}
+
+bool tree_builder_has_dropped_names(const struct tree_builder *builder)
+{
+	return builder->has_dropped_names;
 }
 
 /* A path's last component and the directory that contains it; bytes 0: the root itself. */
@@ -153,6 +159,7 @@ static errcode_t copy_name(struct tree_builder *builder, const struct spot *spot
 	if (spot->entry) {
 		entry->name = builder->entries[spot->entry].name;
 		builder->entries[spot->entry].child_count |= ENTRY_REPLACED;
+		builder->has_dropped_names = builder->entries[spot->entry].first_child != 0;
 		builder->last_directory_bytes = 0;
 	} else {
 		entry->name = arena_copy_string(&builder->tree->memory, spot->name, spot->bytes);
@@ -314,6 +321,7 @@ errcode_t tree_builder_add(struct tree_builder *builder, const char *path, const
 	struct spot spot;
 
 	builder->reason = NULL;
+	builder->has_dropped_names = false;
 	if (!builder->root_has_time) {
 		root->mtime_seconds = node->mtime_seconds;
 		root->mtime_nanoseconds = node->mtime_nanoseconds;
@@ -353,6 +361,7 @@ errcode_t tree_builder_link(struct tree_builder *builder, const char *path, cons
 	struct spot to, spot;
 
 	builder->reason = NULL;
+	builder->has_dropped_names = false;
 	*file = NULL;
 	errcode_t error = find_path(builder, target, NULL, &to);
 

@@ -53,6 +53,9 @@ MUST_CHECK errcode_t tree_builder_link(struct tree_builder *builder, const char 
 /* Why the last call failed, in words that follow the path; NULL: the error code says it all. */
 const char *tree_builder_reason(const struct tree_builder *builder);
 
+/* Did the last call replace a directory with names in it by another file, so that they are gone? */
+bool tree_builder_has_dropped_names(const struct tree_builder *builder);
+
 /* The number of names added so far, including replaced ones. */
 uint32_t tree_builder_order(const struct tree_builder *builder);
 

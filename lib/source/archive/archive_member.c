@@ -30,15 +30,21 @@ static char *member_path(const struct archive_scan *scan)
 	return shown && asprintf(&path, "%s: %s", scan->name, shown) >= 0 ? path : NULL;
 }
 
-errcode_t archive_scan_problem(const struct archive_scan *scan, errcode_t error, const char *action, const char *reason)
+errcode_t archive_scan_note(const struct archive_scan *scan, errcode_t error, const char *action, const char *reason,
+                            struct problem *problem)
 {
 	SCOPE_FREE char *path = member_path(scan);
 
 	if (error == EDQUOT)
-		return source_counts_problem(scan->options->counts, scan->problem);
+		return source_counts_problem(scan->options->counts, problem);
 	if (!reason)
-		return problem_set(scan->problem, error, path ? path : scan->name, action);
-	return problem_set_reason(scan->problem, error, path ? path : scan->name, action, "%s", reason);
+		return problem_set(problem, error, path ? path : scan->name, action);
+	return problem_set_reason(problem, error, path ? path : scan->name, action, "%s", reason);
+}
+
+errcode_t archive_scan_problem(const struct archive_scan *scan, errcode_t error, const char *action, const char *reason)
+{
+	return archive_scan_note(scan, error, action, reason, scan->problem);
 }
 
 errcode_t archive_scan_failure(const struct archive_scan *scan)

@@ -36,8 +36,10 @@ struct archive_segments {
 };
 
 struct archive_scan {
-	const char *name;      /* of the archive, for messages */
-	struct source *source; /* gets warnings */
+	const char *name;       /* of the archive, for messages */
+	struct source *source;  /* gets warnings */
+	struct problem dropped; /* the first directory that a later member has replaced, with names in it; owned */
+	uint64_t dropped_count;
 	const struct scan_options *options;
 	struct problem *problem;
 	struct tree *tree;
@@ -59,6 +61,10 @@ struct archive_scan {
 /* Records a problem with the member at hand, or with the archive; reason NULL: the error says it all. */
 errcode_t archive_scan_problem(const struct archive_scan *scan, errcode_t error, const char *action,
                                const char *reason);
+
+/* The same of what is no failure: it is told beside the result. */
+errcode_t archive_scan_note(const struct archive_scan *scan, errcode_t error, const char *action, const char *reason,
+                            struct problem *problem);
 
 /* The same of what libarchive has just failed to do. */
 errcode_t archive_scan_failure(const struct archive_scan *scan);

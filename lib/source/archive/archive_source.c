@@ -80,6 +80,15 @@ static bool is_needless_whiteout(const struct archive_scan *scan, const char *pa
 	return scan->options->has_oci_whiteouts && slash && strncmp(slash + 1, ".wh.", 4) == 0;
 }
 
+/* HP-UX has a device's numbers in the place of its size, which libarchive does not know: it would skip what follows. */
+static bool is_device_with_contents(const struct archive_scan *scan)
+{
+	mode_t type = archive_entry_filetype(scan->entry);
+
+	return (archive_format(scan->input.archive) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_CPIO &&
+	       (type == AE_IFCHR || type == AE_IFBLK) && archive_entry_size(scan->entry) > 0;
+}
+
 static errcode_t add_member(struct archive_scan *scan, struct tree_builder *builder)
 {
 	errno = 0;
@@ -94,7 +103,12 @@ static errcode_t add_member(struct archive_scan *scan, struct tree_builder *buil
 	if (target)
 		return add_link(scan, builder, path, target);
 	tree_builder_expect(builder, path);
-	errcode_t error = archive_scan_attributes(scan, &node);
+	errcode_t error =
+		is_device_with_contents(scan) ?
+			archive_scan_problem(scan, ENOTSUP, "cannot read",
+	                                     "a device has contents: it is in HP-UX's form of cpio (-H hpodc), "
+	                                     "which is not read; give it in the form odc or newc") :
+			archive_scan_attributes(scan, &node);
 
 	if (!error && S_ISREG(node.mode))
 		error = archive_scan_contents(scan, &node);
@@ -132,6 +146,13 @@ static errcode_t count_warning(const struct archive_scan *scan)
 	return archive_entry_pathname(scan->entry) ? 0 : archive_scan_failure(scan);
 }
 
+static void note_dropped(struct archive_scan *scan)
+{
+	if (!scan->dropped_count++)
+		(void)!archive_scan_note(scan, EEXIST, "replaces a directory",
+		                         "the names in it, which came earlier, are left out", &scan->dropped);
+}
+
 static errcode_t read_members(struct archive_scan *scan, struct tree_builder *builder)
 {
 	for (;;) {
@@ -157,6 +178,8 @@ static errcode_t read_members(struct archive_scan *scan, struct tree_builder *bu
 			error = add_member(scan, builder);
 		if (error)
 			return error;
+		if (tree_builder_has_dropped_names(builder))
+			note_dropped(scan);
 		progress_add(scan->options->progress, 0, 1);
 		if (archive_entry_size_is_set(scan->entry))
 			progress_find(scan->options->progress,
@@ -260,6 +283,8 @@ static errcode_t read_archives(struct archive_scan *scan, struct tree_builder *b
 		if (!error && archive_rest_look(&scan->input, &rest))
 			return archive_scan_failure(scan);
 	}
+	if (!error && scan->dropped_count)
+		error = warnings_add(&scan->source->warnings, &scan->dropped, scan->dropped_count);
 	return error || !rest.is_there ? error : warn_of_rest(scan, &rest);
 }
 
@@ -361,6 +386,7 @@ static errcode_t scan_archive(struct source *source, const struct scan_options *
 	free(scan.segments.data.list);
 	free(scan.segments.stored_starts);
 	free(scan.xattrs);
+	problem_clear(&scan.dropped);
 	arena_destroy(&scan.member_memory);
 	return error ? problem_set(problem, error, scan.name, "cannot read") : 0;
 }

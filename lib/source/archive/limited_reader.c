@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "source/archive/archive_input.h"
+#include "source/archive/iso.h"
 #include "support/run/children.h"
 
 #define BLOCK_BYTES (64 << 10)
@@ -37,6 +38,7 @@ struct converting {
 	struct archive *tar;
 	struct archive_entry *entry; /* the member at hand; NULL: there is none */
 	struct limited_report *report;
+	struct iso_extents *extents; /* of an ISO 9660 image */
 	int pipe;
 };
 
@@ -98,35 +100,50 @@ static void allow_time(struct limited_report *report)
 	setrlimit(RLIMIT_CPU, &limit);
 }
 
-/*
- * Returns the bytes that the kernel counts for RLIMIT_DATA. They include a copy of all of ours, since the process was
- * forked.
- */
-static uint64_t data_bytes(void)
+/* The bytes that the kernel counts for limits of memory. They include a copy of all of ours, since the child was
+ * forked. */
+struct memory_used {
+	uint64_t all_bytes, data_bytes; /* for RLIMIT_AS and RLIMIT_DATA */
+};
+
+static struct memory_used memory_used(void)
 {
 	SCOPE_CLOSE int descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-	unsigned long pages = 0;
+	const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	unsigned long all = 0, data = 0;
 	char text[128] = "";
 	struct rusage usage;
 
 	if (descriptor >= 0 && read(descriptor, text, sizeof(text) - 1) > 0 &&
-	    sscanf(text, "%*u %*u %*u %*u %*u %lu", &pages) == 1)
-		return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
-	return (getrusage(RUSAGE_SELF, &usage) ? 0 : (uint64_t)usage.ru_maxrss << 10) + UNKNOWN_BYTES;
+	    sscanf(text, "%lu %*u %*u %*u %*u %lu", &all, &data) == 2)
+		return (struct memory_used){ all * page_bytes, data * page_bytes };
+	uint64_t unknown = (getrusage(RUSAGE_SELF, &usage) ? 0 : (uint64_t)usage.ru_maxrss << 10) + UNKNOWN_BYTES;
+
+	return (struct memory_used){ unknown, unknown };
+}
+
+/* Returns how much below a limit there is. */
+static uint64_t room_below(rlim_t limit, uint64_t used_bytes)
+{
+	return limit == RLIM_INFINITY ? UINT64_MAX : limit > used_bytes ? limit - used_bytes : 0;
 }
 
 static void limit_memory(struct limited_report *report)
 {
 	const struct rlimit none = { 0, 0 };
-	struct rlimit limit;
-	uint64_t had = data_bytes(), most = had + ((uint64_t)LIMITED_READER_MIB << 20);
+	struct rlimit limit, all = { RLIM_INFINITY, RLIM_INFINITY };
+	const struct memory_used used = memory_used();
+	uint64_t most = used.data_bytes + ((uint64_t)LIMITED_READER_MIB << 20), room;
 
 	if (getrlimit(RLIMIT_DATA, &limit))
 		return;
-	/* The user's own limit (ulimit -d) can be lower. */
+	/* The user's own limits (ulimit -d, ulimit -v) can be lower. */
 	if (most < limit.rlim_cur)
 		limit.rlim_cur = most;
-	report->most_mib = limit.rlim_cur > had ? (limit.rlim_cur - had) >> 20 : 0;
+	getrlimit(RLIMIT_AS, &all);
+	room = room_below(limit.rlim_cur, used.data_bytes);
+	most = room_below(all.rlim_cur, used.all_bytes);
+	report->most_mib = (room < most ? room : most) >> 20;
 	setrlimit(RLIMIT_DATA, &limit);
 	setrlimit(RLIMIT_CORE, &none);
 }
@@ -211,10 +228,34 @@ static errcode_t copy_contents(const struct converting *converting, uint64_t mos
 	}
 }
 
+static bool is_format(const struct converting *converting, int format)
+{
+	return (archive_format(converting->input.archive) & ARCHIVE_FORMAT_BASE_MASK) == format;
+}
+
+/* entry NULL: the image has ended. */
+static errcode_t check_extents(const struct converting *converting, struct archive_entry *entry)
+{
+	const struct iso_extents *extents = converting->extents;
+	bool is_whole = true;
+	errcode_t error = iso_note_contents(&converting->input, entry, converting->extents, &is_whole);
+
+	if (error)
+		return fail(converting, error, NULL);
+	if (is_whole)
+		return 0;
+	fail(converting, EFBIG,
+	     "a file of 4 GiB or more: ISO 9660 has only the remainder of its size, and UDF, which has all of it, is "
+	     "not "
+	     "read; mount the image, and give the mounted directory");
+	snprintf(converting->report->member, sizeof(converting->report->member), "%s", extents->name);
+	return EFBIG;
+}
+
 static errcode_t copy_member(const struct converting *converting)
 {
 	struct archive_entry *entry = converting->entry;
-	bool is_ar = (archive_format(converting->input.archive) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_AR;
+	bool is_ar = is_format(converting, ARCHIVE_FORMAT_AR);
 
 	/* GNU ar stores only permissions, and all its members are regular files. */
 	if (is_ar && !archive_entry_filetype(entry))
@@ -227,6 +268,13 @@ static errcode_t copy_member(const struct converting *converting)
 		archive_entry_set_size(entry, 0);
 	if (archive_entry_size(entry) < 0)
 		return fail(converting, EBADMSG, "its size is negative");
+	if (is_format(converting, ARCHIVE_FORMAT_ISO9660)) {
+		errcode_t error = has_contents && archive_entry_size(entry) ? check_extents(converting, entry) : 0;
+
+		if (error)
+			return error;
+		iso_mend_device(entry);
+	}
 	if (archive_write_header(converting->tar, entry) < ARCHIVE_WARN)
 		return fail_to_write(converting);
 	return has_contents ? copy_contents(converting, (uint64_t)archive_entry_size(entry)) : 0;
@@ -246,7 +294,7 @@ static errcode_t copy_members(struct converting *converting)
 		int result = archive_input_next(&converting->input, &converting->entry);
 
 		if (result == ARCHIVE_EOF)
-			return 0;
+			return is_format(converting, ARCHIVE_FORMAT_ISO9660) ? check_extents(converting, NULL) : 0;
 		if (result != ARCHIVE_OK && result != ARCHIVE_WARN)
 			converting->entry = NULL; /* it is not whole */
 		if (result != ARCHIVE_OK && (result != ARCHIVE_WARN || !is_harmless(converting)))
@@ -317,7 +365,8 @@ errcode_t limited_reader_start(struct limited_reader *reader, int descriptor, co
 	int error = errno;
 
 	if (child == 0) {
-		struct converting converting = { .report = reader->report, .pipe = ends[1] };
+		struct iso_extents extents = { 0 };
+		struct converting converting = { .report = reader->report, .extents = &extents, .pipe = ends[1] };
 
 		close(ends[0]);
 		become_child(parent, &old);

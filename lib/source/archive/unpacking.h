@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * This takes off what an archive is packed with, layer by layer. Each level has one packing, which is known by its first
- * bytes, and reads what the level below gives. (libarchive would find out by itself, up to 25 deep, and its filters
- * look ahead in each other's output without a limit: a gzip file of 293 bytes takes any memory.) All that comes out of
- * each level is counted.
+ * This takes off what an archive is packed with, layer by layer. Each level has one packing, which is known by its
+ * first bytes, and reads what the level below gives. (libarchive would find out by itself, up to 25 deep, and its
+ * filters look ahead in each other's output without a limit: a gzip file of 293 bytes takes any memory.) All that comes
+ * out of each level is counted.
  */
 #pragma once
 

@@ -60,9 +60,12 @@ errcode_t file_contexts_open(const char *path, struct file_contexts **ret, struc
 	*ret = NULL;
 	if (!contexts)
 		return problem_set(problem, ENOMEM, path, cannot_read);
-	/* libselinux treats a directory as an empty file. */
-	if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-		return problem_set(problem, EISDIR, path, cannot_read);
+	/* libselinux goes by the size: a directory or a device would be an empty file. A pipe would be one to all but
+	 * one. */
+	if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+		return S_ISDIR(status.st_mode) ?
+		               problem_set(problem, EISDIR, path, cannot_read) :
+		               problem_set_reason(problem, EINVAL, path, cannot_read, "it is not a regular file");
 	pthread_once(&once, listen_for_complaints);
 	*complaint = '\0';
 	errno = 0;
