@@ -176,7 +176,7 @@ static errcode_t read_blocks(struct archive_scan *scan, uint64_t most)
 		la_int64_t at;
 		int result = archive_read_data_block(scan->input.archive, &bytes, &count, &at);
 
-		if (result == ARCHIVE_EOF)
+		if (result == ARCHIVE_EOF || (result != ARCHIVE_OK && archive_input_lacks_padding(&scan->input)))
 			return 0;
 		if (result != ARCHIVE_OK)
 			return archive_scan_failure(scan);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "source/archive/archive_input.h"
 
+#include <archive_entry.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -104,6 +105,7 @@ static errcode_t next_block(struct archive_input *input, const uint8_t **bytes, 
 		*at = input->buffer_at - input->start;
 	}
 	input->unpacked_at = *at + *count;
+	input->is_at_end = !error && !*count;
 	if (error && error != EBADMSG)
 		input->error = error;
 	return error;
@@ -435,11 +437,29 @@ struct unpacked_store *archive_input_release_store(struct archive_input *input)
 	return input->store;
 }
 
+bool archive_input_lacks_padding(const struct archive_input *input)
+{
+	const uint64_t end = is_stream(input) ? input->unpacked_at : input->end - input->start;
+
+	return input->kind == &archive_kind_layer && !input->error && (input->is_at_end || !is_stream(input)) &&
+	       input->data_end && input->data_end <= end && end - input->data_end < -input->data_end % 512u;
+}
+
+/* Notes where the stored contents of the member end. */
+static void note_member(struct archive_input *input, int result, struct archive_entry *entry)
+{
+	bool is_whole = (result == ARCHIVE_OK || result == ARCHIVE_WARN) && !archive_entry_sparse_reset(entry) &&
+	                archive_entry_size(entry) > 0;
+
+	input->data_end = is_whole ? archive_input_position(input) + (uint64_t)archive_entry_size(entry) : 0;
+}
+
 int archive_input_next(struct archive_input *input, struct archive_entry **entry)
 {
 	if (input->has_first) {
 		input->has_first = false;
 		*entry = input->first;
+		note_member(input, input->first_result, *entry);
 		return input->first_result;
 	}
 	/* archive_read_next_header() would also do this first, but it would not tell where the header begins. */
@@ -449,6 +469,7 @@ int archive_input_next(struct archive_input *input, struct archive_entry **entry
 		return ARCHIVE_FATAL;
 	int result = read_header(input, archive_input_position(input), entry);
 
+	note_member(input, result, *entry);
 	return result == ARCHIVE_OK ? skipped : result;
 }
 

@@ -42,6 +42,8 @@ struct archive_input {
 	const char *looks_packed;    /* likewise, with what it is packed */
 	struct archive_entry *first; /* the first member, which had to be read to know that */
 	int first_result;
+	uint64_t data_end; /* of the member that was given; 0: unknown */
+	bool is_at_end;    /* of what is read in order */
 	bool has_first;    /* the caller has not got it yet */
 	bool is_further;   /* it follows another archive */
 	errcode_t error;   /* of reading, which libarchive would only describe */
@@ -84,6 +86,12 @@ MUST_CHECK errcode_t archive_input_block(struct archive_input *input, const uint
 
 /* archive_read_next_header() of the archive. */
 int archive_input_next(struct archive_input *input, struct archive_entry **entry);
+
+/*
+ * Did libarchive fail only since a layer ends with the contents of its last member, and lacks zeros that fill up the
+ * block? Some programs have left them out, and nothing is missing.
+ */
+bool archive_input_lacks_padding(const struct archive_input *input);
 
 /*
  * The bytes of the header of the member that this gave, or more; valid until the next call of any of these, and to be

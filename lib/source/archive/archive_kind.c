@@ -14,7 +14,8 @@ const struct archive_kind archive_kind_common = {
 
 const struct archive_kind archive_kind_layer = {
 	.what = "a tar archive",
-	.formats = { archive_read_support_format_tar },
+	/* Docker writes a layer without files as one without a byte, too. */
+	.formats = { archive_read_support_format_tar, archive_read_support_format_empty },
 };
 
 const struct archive_kind archive_kind_manifest = { .prefix = ARCHIVE_KIND_MANIFEST_PREFIX, .what = "a manifest" };

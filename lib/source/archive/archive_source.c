@@ -52,6 +52,31 @@ static errcode_t link_below(const struct archive_scan *scan, struct tree_builder
 	return error ? archive_scan_problem(scan, error, "cannot add", tree_builder_reason(builder)) : 0;
 }
 
+/* Is it a whiteout of an OCI layer, or in a directory that is none of the layer's files? */
+static bool is_whiteout(const struct archive_scan *scan, const char *path)
+{
+	return scan->options->has_oci_whiteouts && (!strncmp(path, ".wh.", 4) || strstr(path, "/.wh."));
+}
+
+/*
+ * A whiteout may be a hard link to another one, as overlayfs makes them, whose own name is left out or hides it. Only
+ * its name matters.
+ */
+static errcode_t add_whiteout(const struct archive_scan *scan, struct tree_builder *builder, const char *path)
+{
+	const struct tree_node node = { .mode = S_IFREG,
+		                        .has_flags = true,
+		                        .origin = scan->origin,
+		                        .mtime_seconds = archive_entry_mtime(scan->entry) };
+	errcode_t error = tree_builder_add(builder, path, &node);
+
+	if (scan->options->facts)
+		scan->options->facts->left_out_whiteouts = true;
+	return error && error != ENOTDIR ?
+	               archive_scan_problem(scan, error, "cannot add", tree_builder_reason(builder)) :
+	               0;
+}
+
 /* Adds a hard link. In cpio the contents come with the last name of a file, not with the first. */
 static errcode_t add_link(struct archive_scan *scan, struct tree_builder *builder, const char *path, const char *target)
 {
@@ -59,6 +84,8 @@ static errcode_t add_link(struct archive_scan *scan, struct tree_builder *builde
 	bool has_contents = archive_entry_size_is_set(scan->entry) && archive_entry_size(scan->entry) > 0;
 	errcode_t error = tree_builder_link(builder, path, target, &file);
 
+	if ((error == ENOENT || error == EISDIR) && is_whiteout(scan, path))
+		return add_whiteout(scan, builder, path);
 	if (error == ENOENT && scan->options->below && !has_contents)
 		return link_below(scan, builder, path, target);
 	if (error)
@@ -70,14 +97,6 @@ static errcode_t add_link(struct archive_scan *scan, struct tree_builder *builde
 	if (!error)
 		*file = contents;
 	return error;
-}
-
-/* umoci writes whiteouts below a directory that has become a file. The file hides what they would remove. */
-static bool is_needless_whiteout(const struct archive_scan *scan, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return scan->options->has_oci_whiteouts && slash && strncmp(slash + 1, ".wh.", 4) == 0;
 }
 
 /* HP-UX has a device's numbers in the place of its size, which libarchive does not know: it would skip what follows. */
@@ -115,7 +134,8 @@ static errcode_t add_member(struct archive_scan *scan, struct tree_builder *buil
 	if (error)
 		return error;
 	error = tree_builder_add(builder, path, &node);
-	if (error == ENOTDIR && is_needless_whiteout(scan, path)) {
+	/* umoci writes whiteouts below a directory that has become a file. The file hides what they would remove. */
+	if (error == ENOTDIR && is_whiteout(scan, path)) {
 		if (scan->options->facts)
 			scan->options->facts->left_out_whiteouts = true;
 		return 0;
@@ -161,7 +181,7 @@ static errcode_t read_members(struct archive_scan *scan, struct tree_builder *bu
 			return problem_set(scan->problem, EINTR, NULL, "stopped");
 		int result = archive_input_next(&scan->input, &scan->entry);
 
-		if (result == ARCHIVE_EOF)
+		if (result == ARCHIVE_EOF || (result == ARCHIVE_FATAL && archive_input_lacks_padding(&scan->input)))
 			break;
 		/*
 		 * ARCHIVE_RETRY is an error, too: going on with the next whole header would leave out damaged members.

@@ -25,6 +25,7 @@ struct wish {
 	const char *reference;           /* NULL: any */
 	const struct platform *platform; /* NULL: any */
 	bool may_lack_platform;
+	const struct oci_choice *present; /* is_there() says that it is; NULL: nobody asks */
 };
 
 static bool fits(const json_object *descriptor, const struct wish *wish)
@@ -35,6 +36,8 @@ static bool fits(const json_object *descriptor, const struct wish *wish)
 	if (!strcmp(image_text(platform, "os"), "unknown"))
 		return false;
 	if (wish->reference && strcmp(reference_of(descriptor), wish->reference))
+		return false;
+	if (wish->present && !wish->present->is_there(wish->present->context, descriptor))
 		return false;
 	return !wish->platform || (wish->may_lack_platform && !platform) || platform_fits(wish->platform, platform);
 }
@@ -111,6 +114,30 @@ static errcode_t refuse(const json_object *descriptors, const char *path, const 
 	                          platform->architecture, choices);
 }
 
+/* The image is listed, but only others have been copied. If none is there, opening the file says so. */
+static errcode_t check_presence(const json_object *descriptors, const char *path, const struct oci_choice *choice,
+                                const json_object *chosen, struct problem *problem)
+{
+	const struct wish present = { .reference = choice->reference, .present = choice };
+	const json_object *first;
+
+	if (choice->is_there(choice->context, chosen) || !count_fitting(descriptors, &present, &first))
+		return 0;
+	SCOPE_FREE char *platform = NULL, *choices = list_choices(descriptors, &present);
+	size_t bytes;
+	FILE *stream = open_memstream(&platform, &bytes);
+
+	if (!stream)
+		return ENOMEM;
+	platform_print(platform_of(chosen), stream);
+	if (fclose(stream) || !platform || !choices)
+		return ENOMEM;
+	return problem_set_reason(problem, ENOENT, path, "cannot choose an image",
+	                          "that for %s is listed, but its manifest is not there; --platform chooses one that "
+	                          "is: %s",
+	                          platform, choices);
+}
+
 errcode_t oci_choose(const json_object *index, const char *path, const struct oci_choice *choice,
                      const json_object **ret, struct problem *problem)
 {
@@ -118,8 +145,10 @@ errcode_t oci_choose(const json_object *index, const char *path, const struct oc
 	struct platform platform = platform_of_host();
 	errcode_t error = choice->platform ? platform_parse(choice->platform, &platform) : 0;
 	const struct wish named = { .reference = choice->reference };
-	const struct wish fitting = { choice->reference, &platform, false };
-	const struct wish perhaps = { choice->reference, &platform, true };
+	const struct wish fitting = { .reference = choice->reference, .platform = &platform };
+	const struct wish perhaps = { .reference = choice->reference,
+		                      .platform = &platform,
+		                      .may_lack_platform = true };
 
 	if (error)
 		return error;
@@ -128,6 +157,6 @@ errcode_t oci_choose(const json_object *index, const char *path, const struct oc
 	if (choice->platform ?
 	            count_fitting(descriptors, &fitting, ret) == 1 || count_fitting(descriptors, &perhaps, ret) == 1 :
 	            count_fitting(descriptors, &named, ret) == 1 || count_fitting(descriptors, &fitting, ret) == 1)
-		return 0;
+		return check_presence(descriptors, path, choice, *ret, problem);
 	return refuse(descriptors, path, choice, &platform, problem);
 }

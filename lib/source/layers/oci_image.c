@@ -164,11 +164,27 @@ static errcode_t follow(const struct oci_image *image, const struct oci_choice *
 	return error;
 }
 
+static bool is_there(const void *context, const json_object *descriptor)
+{
+	const struct oci_image *image = context;
+	const char *digest = image_digest(image_text(descriptor, "digest"));
+	SCOPE_FREE char *path = NULL;
+
+	if (digest && asprintf(&path, "blobs/sha256/%s", digest) < 0)
+		path = NULL;
+	return !path || image_files_have(&image->files, path);
+}
+
 /* Follows the indexes from index.json to the manifest. */
 static errcode_t find_manifest(struct oci_image *image, const char *reference, const char *platform,
                                struct problem *problem)
 {
-	struct oci_choice choice = { .reference = reference, .platform = platform };
+	struct oci_choice choice = {
+		.reference = reference,
+		.platform = platform,
+		.is_there = is_there,
+		.context = image,
+	};
 	bool is_manifest = false;
 	errcode_t error = read_named(image, "index.json", &image->manifest_file, &image->manifest, problem);
 

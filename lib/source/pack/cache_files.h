@@ -8,7 +8,7 @@
 #include "source/pack/pack_format.h"
 
 /* The version (PACK_VERSION) is in the name, so that programs of several versions can share a folder. */
-#define PACK_SUFFIX ".v1.pack"
+#define PACK_SUFFIX ".v2.pack"
 #define MAKING_SUFFIX ".making"
 #define PIN_SUFFIX ".pin" /* after the name of the pack's file */
 #define BLOB_PREFIX "blob."

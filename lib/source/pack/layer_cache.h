@@ -2,7 +2,7 @@
 /*
  * A folder of packs (source/pack/pack_format.h), shared by any number of processes.
  *
- *   KIND.DIGEST.v1.pack a layer, in version 1 of the format. KIND "layer": of an OCI image, DIGEST is the sha256 of
+ *   KIND.DIGEST.v2.pack a layer, in version 2 of the format. KIND "layer": of an OCI image, DIGEST is the sha256 of
  * what it unpacks to (its diff_id); else how an archive is read ("archive", "tar", "zip"...), and DIGEST is its file's
  *   blob.DIGEST         a blob of an OCI image that was found to unpack to a layer: "DIFF_ID BYTES\n"
  *   KIND.DIGEST.making  a pack that is being made; DIGEST is that of the file of which it is made

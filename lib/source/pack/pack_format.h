@@ -25,7 +25,7 @@
  * Raise it, and that in PACK_SUFFIX of source/pack/cache_files.h, if the format changes, or if archives are read in
  * another way than before: a pack of another version is made anew.
  */
-#define PACK_VERSION 1u
+#define PACK_VERSION 2u
 
 #define PACK_BLOCK_BYTES 4096u
 #define PACK_NAME_BYTES 96u /* of the pack's name in its cache, filled with NULs */
