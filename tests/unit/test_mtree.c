@@ -92,6 +92,7 @@ START_TEST(both_styles_name_paths)
 	/* Whole paths do not change the directory. */
 	reads("a type=dir\n./b type=dir\nc\nd/e//./f/\n", "1 [a] type=40000\n2 [b] type=40000\n3 [a/c]\n4 [d/e/f]\n");
 	reads("a\\040\\\\\\#\\s\\377/b", "1 [a \\# \377/b]\n");
+	reads("caf\\M-C\\M-)\\^?\\^[\\E\\M^?\\M^A\\M-\\x", "1 [caf\303\251\177\033\033\377\201\334x]\n");
 	reads("a \\\n  mode=1 \\\n\\\n uid=2\nb gid=3 \\", "1 [a] mode=1 uid=2\n5 [b] gid=3\n");
 	reads("a mode=1\r\nb\r\n", "1 [a] mode=1\n2 [b]\n");
 }
@@ -117,6 +118,7 @@ END_TEST
 
 START_TEST(devices_are_numbers_in_any_format)
 {
+	reads("e device=0x103\nf device=0x11110370\n", "1 [e] device=1,3\n2 [f] device=259,70000\n");
 	reads("a device=native,1,3\nb device=8,1048575\nc device=259\nd device=linux,4095,0\n",
 	      "1 [a] device=1,3\n2 [b] device=8,1048575\n3 [c] device=1,3\n4 [d] device=4095,0\n");
 }
@@ -176,6 +178,12 @@ START_TEST(what_is_wrong_is_named)
 		                 "with a slash" },
 		{ "a/../b", "1: cannot read manifest: \"a/../b\" is not a path below the root" },
 		{ "a\\000", "1: cannot read manifest: \"a\\134000\" is not a name as vis(3) writes it" },
+		{ "a\\^@", "1: cannot read manifest: \"a\\^@\" is not a name as vis(3) writes it" },
+		{ "a\\M", "1: cannot read manifest: \"a\\M\" is not a name as vis(3) writes it" },
+		{ "a\\M-", "1: cannot read manifest: \"a\\M-\" is not a name as vis(3) writes it" },
+		{ "a\\^", "1: cannot read manifest: \"a\\^\" is not a name as vis(3) writes it" },
+		{ "a device=0x",
+		  "1: cannot read manifest: \"device=0x\" is not [FORMAT,]MAJOR,MINOR up to 4095,1048575 or a number" },
 		{ "a\\q", "1: cannot read manifest: \"a\\q\" is not a name as vis(3) writes it" },
 	};
 

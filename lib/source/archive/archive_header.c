@@ -74,15 +74,31 @@ static bool parse_time(const char *text, size_t bytes, struct tree_time *time)
 	return digits && at == bytes;
 }
 
+/* Some writers break lines, which libarchive skips. */
 static bool is_base64(const char *text, size_t bytes)
 {
-	size_t digits = 0;
+	size_t digits = 0, padding = 0;
 
-	while (digits < bytes && (isalnum((unsigned char)text[digits]) || text[digits] == '+' || text[digits] == '/'))
-		digits++;
-	for (size_t padding = 0; padding < 2 && bytes > digits && text[bytes - 1] == '='; padding++)
-		bytes--;
-	return digits == bytes && digits % 4 != 1;
+	for (size_t at = 0; at < bytes; at++) {
+		if (isspace((unsigned char)text[at]))
+			continue;
+		bool is_digit = isalnum((unsigned char)text[at]) || text[at] == '+' || text[at] == '/';
+
+		if (text[at] == '=' ? padding == 2 : !is_digit || padding)
+			return false;
+		digits += is_digit;
+		padding += text[at] == '=';
+	}
+	return digits % 4 != 1;
+}
+
+/* True unless the attribute is left out, whatever its value is. (%: libarchive will decode the name.) */
+static bool is_wanted(const struct archive_scan *scan, const struct record *record, const char *prefix)
+{
+	size_t bytes = record->key_bytes - strlen(prefix);
+	SCOPE_FREE char *name = strndup(record->key + strlen(prefix), bytes);
+
+	return !name || (!scan->options->without_xattrs && (tree_xattr_is_kept(name) || strchr(name, '%')));
 }
 
 static errcode_t read_text(struct archive_scan *scan, const struct record *record, const char **text)
@@ -177,7 +193,8 @@ static errcode_t read_record(struct archive_scan *scan, const struct record *rec
 	else if (is_binary)
 		is_right = record->key_bytes > strlen(binary);
 	else if (is_encoded)
-		is_right = record->key_bytes > strlen(encoded) && is_base64(record->value, record->value_bytes);
+		is_right = record->key_bytes > strlen(encoded) &&
+		           (!is_wanted(scan, record, encoded) || is_base64(record->value, record->value_bytes));
 	return is_right ? 0 : damaged(scan, record->key, record->key_bytes);
 }
 

@@ -99,7 +99,8 @@ const char *mtree_entry_lacks(const struct mtree_entry *entry, uint32_t type);
 /* The keywords, one at a time, for mtree_read(). */
 
 /*
- * Decodes vis(3) in place: \ooo, and \a \b \f \n \r \s \t \v \\ \#. False: another escape, or a NUL.
+ * Decodes vis(3) in place: \ooo, \^C, \M-C, \M^C, and \a \b \f \n \r \s \t \v \E \\ \#. False: another escape, or a
+ * NUL.
  */
 bool mtree_decode(char *text);
 

@@ -31,10 +31,28 @@ struct keyword {
 	size_t field; /* the field's offset in the entry; 0: read() gets the entry itself */
 };
 
+/*
+ * Decodes what mtree(8) writes for bytes that cannot be printed: \^C is a control character, \M-C and \M^C are a
+ * character and a control character with the highest bit set. Returns the number of its characters after the backslash;
+ * 0: it is none of these.
+ */
+static size_t decode_control(const char *code, char *byte)
+{
+	size_t at = *code == 'M';
+	char character = *code ? code[at + (code[at] != '\0')] : '\0';
+
+	if (!character || !(code[at] == '^' || (at && code[at] == '-')))
+		return 0;
+	if (code[at] == '^')
+		character = character == '?' ? '\177' : (char)(character & 037);
+	*byte = (char)(character | (at ? 0200 : 0));
+	return at + 2;
+}
+
 bool mtree_decode(char *text)
 {
-	static const char codes[] = "abfnrstv\\#", bytes[] = "\a\b\f\n\r \t\v\\#";
-	char *to = text;
+	static const char codes[] = "abfnrstvE\\#", bytes[] = "\a\b\f\n\r \t\v\033\\#";
+	char *to = text, byte;
 
 	while (*text) {
 		if (*text != '\\') {
@@ -53,7 +71,12 @@ bool mtree_decode(char *text)
 				return false;
 			text += 3;
 		} else {
-			return false;
+			size_t used = decode_control(text, &byte);
+
+			if (!used || !byte)
+				return false;
+			*to++ = byte;
+			text += used;
 		}
 	}
 	*to = '\0';
@@ -147,6 +170,21 @@ static const char *read_flags(void *flags, char *value)
 	return NULL;
 }
 
+/* Reads a number, which mtree(8) writes in hexadecimal. EINVAL, as units_parse_number(). */
+static errcode_t read_device_number(const char *text, uint64_t most, uint64_t *number)
+{
+	static const char digits[] = "0123456789abcdefABCDEF";
+	size_t count;
+
+	if (strncmp(text, "0x", 2) != 0)
+		return units_parse_number(text, 0, most, number);
+	count = strspn(text + 2, digits);
+	if (!count || count > 2 * sizeof(*number) || text[2 + count])
+		return EINVAL;
+	*number = strtoull(text + 2, NULL, 16);
+	return *number > most ? EINVAL : 0;
+}
+
 /*
  * Reads [FORMAT,]MAJOR,MINOR, whose numbers mean the same in every format, or one number that packs both as Linux does.
  */
@@ -165,12 +203,12 @@ static const char *read_device(void *to, char *value)
 	if (!rest && !has_format) {
 		uint64_t both;
 
-		if (units_parse_number(word, 0, UINT64_MAX, &both))
+		if (read_device_number(word, UINT64_MAX, &both))
 			return why;
 		major_number = major(both);
 		minor_number = minor(both);
-	} else if (!rest || units_parse_number(word, 0, LARGEST_MAJOR, &major_number) ||
-	           units_parse_number(rest, 0, LARGEST_MINOR, &minor_number)) {
+	} else if (!rest || read_device_number(word, LARGEST_MAJOR, &major_number) ||
+	           read_device_number(rest, LARGEST_MINOR, &minor_number)) {
 		return why;
 	}
 	if (major_number > LARGEST_MAJOR || minor_number > LARGEST_MINOR)
