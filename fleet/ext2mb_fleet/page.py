@@ -102,7 +102,7 @@ def bars(caption: str, first: str, rows: list[tuple[str, int]]) -> str:
 def style() -> str:
     """That of e2frag's page, and e2allocsim's, light and dark."""
     light, dark = ((pkgutil.get_data(__package__, name) or b"").decode() for name in ("page.css", "page_dark.css"))
-    return f"{light}@media (prefers-color-scheme: dark) {{\n:root {{\n{dark}}}\n}}\n.bars {{ width: 50% }}\n"
+    return f"{light}@media (prefers-color-scheme: dark) {{\n:root {{\n{dark}}}\n}}\ntable:has(.text) td.bars:not(.text) {{ width: 50% }}\n"
 
 
 def verdict(tasks: int, failed: int, judged: int, bad: int) -> str:
