@@ -79,14 +79,33 @@ errcode_t tar_record_add_time(struct tar_records *records, const char *keyword, 
 	return tar_record_add(records, keyword, text, (size_t)count);
 }
 
+static bool is_ascii(const char *text)
+{
+	while (*text && !(*text & 0x80))
+		text++;
+	return !*text;
+}
+
+/*
+ * Names in records are bytes, whatever the locale; without this word they would be UTF-8. It is left out where it makes
+ * no difference, since GNU tar warns of it for each member, and takes names for bytes anyway.
+ */
+static errcode_t add_charset(struct tar_records *records, bool is_needed)
+{
+	return is_needed ? tar_record_add(records, "hdrcharset", "BINARY", strlen("BINARY")) : 0;
+}
+
 static errcode_t add_names(struct tar_records *records, const struct tar_member *member)
 {
 	const char *keyword = member->is_sparse ? "GNU.sparse.name" : "path";
-	errcode_t error = 0;
+	bool has_path = member->is_sparse || strlen(member->path) > sizeof(((struct ustar *)NULL)->name);
+	bool has_link = member->link && strlen(member->link) > sizeof(((struct ustar *)NULL)->link);
+	errcode_t error =
+		add_charset(records, (has_path && !is_ascii(member->path)) || (has_link && !is_ascii(member->link)));
 
-	if (member->is_sparse || strlen(member->path) > sizeof(((struct ustar *)NULL)->name))
+	if (!error && has_path)
 		error = tar_record_add(records, keyword, member->path, strlen(member->path));
-	if (!error && member->link && strlen(member->link) > sizeof(((struct ustar *)NULL)->link))
+	if (!error && has_link)
 		error = tar_record_add(records, "linkpath", member->link, strlen(member->link));
 	return error;
 }

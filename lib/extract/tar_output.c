@@ -87,7 +87,7 @@ static errcode_t add_flags(struct tar_records *records, const struct tree_node *
 	return text && *text ? tar_record_add(records, "SCHILY.fflags", text, strlen(text)) : 0;
 }
 
-/* Adds the metadata. Only the first name of a file has them. */
+/* Adds the metadata. Only the first name of a file has them. Without a creation time it is that of the last change. */
 static errcode_t add_metadata(struct tar *tar, const struct tree_node *node)
 {
 	const struct tree_detail *detail = tree_detail(tar->tree, node);
@@ -96,7 +96,9 @@ static errcode_t add_metadata(struct tar *tar, const struct tree_node *node)
 
 	if (!error)
 		error = add_time(&tar->records, "ctime", &detail->ctime);
-	if (!error)
+	/* GNU tar warns of the word for each member. */
+	if (!error &&
+	    (detail->crtime.seconds != node->mtime_seconds || detail->crtime.nanoseconds != node->mtime_nanoseconds))
 		error = add_time(&tar->records, "LIBARCHIVE.creationtime", &detail->crtime);
 	if (!error)
 		error = add_flags(&tar->records, node);
@@ -152,11 +154,10 @@ static errcode_t write_member(struct tar *tar, const struct tar_member *member)
 	uint8_t block[TAR_BLOCK_BYTES];
 	errcode_t error = tar_records_complete(&tar->records, member);
 
-	if (error)
-		return error;
 	tar_records_block_fill(member, tar->records.count, block);
-	error = tar_packer_write(tar->packer, block, sizeof(block));
-	if (!error)
+	if (!error && tar->records.count)
+		error = tar_packer_write(tar->packer, block, sizeof(block));
+	if (!error && tar->records.count)
 		error = write_padded(tar, tar->records.bytes, tar->records.count);
 	tar_block_fill(member, block);
 	return error ? error : tar_packer_write(tar->packer, block, sizeof(block));
@@ -220,9 +221,18 @@ static errcode_t write_file(struct tar *tar, const struct tree_node *node, const
 	return error || !is_sparse ? error : write_padded(tar, map, map_bytes);
 }
 
+/* The caller frees it; NULL: no memory. */
+static char *member_name(const struct tar *tar, uint32_t number, const char *end)
+{
+	SCOPE_FREE char *path = extraction_path(tar->tree, number);
+	char *name = NULL;
+
+	return path && asprintf(&name, "%s%s%s", strcmp(path, ".") ? "./" : "", path, end) >= 0 ? name : NULL;
+}
+
 static errcode_t write_link(struct tar *tar, const struct output_node *output, const char *path)
 {
-	SCOPE_FREE char *link = extraction_path(tar->tree, output->link_to);
+	SCOPE_FREE char *link = member_name(tar, output->link_to, "");
 	struct tar_member member = plain_member(output->node, path);
 
 	member.type = '1';
@@ -231,23 +241,23 @@ static errcode_t write_link(struct tar *tar, const struct output_node *output, c
 	return link ? write_member(tar, &member) : ENOMEM;
 }
 
-/* Writes a member's headers. A directory's name ends in a slash; the root is "./". */
+/*
+ * Writes a member's headers. Names begin with "./": bsdtar(1) takes "\" and "C:" off their beginnings. A directory's
+ * name ends in a slash; the root is "./".
+ */
 static errcode_t tar_node(void *state, const struct output_node *output, struct problem *problem)
 {
 	struct tar *tar = state;
-	SCOPE_FREE char *path = extraction_path(tar->tree, output->number);
-	SCOPE_FREE char *name = NULL;
+	SCOPE_FREE char *name = member_name(tar, output->number, S_ISDIR(output->node->mode) ? "/" : "");
 
 	(void)problem;
 	if (S_ISSOCK(output->node->mode))
 		return 0;
-	if (!path || asprintf(&name, "%s%s", path, S_ISDIR(output->node->mode) ? "/" : "") < 0)
+	if (!name)
 		return ENOMEM;
 	tar->records.count = 0;
 	errcode_t error = pad(tar);
 
-	if (!error)
-		error = tar_record_add(&tar->records, "hdrcharset", "BINARY", strlen("BINARY"));
 	if (error)
 		return error;
 	return output->link_to == output->number ? write_file(tar, output->node, name) : write_link(tar, output, name);
