@@ -32,7 +32,7 @@ static/e2fsprogs/built: static/e2fsprogs-source
 		$(MAKE) -C misc mke2fs.static && $(MAKE) -C e2fsck e2fsck.static; } >log 2>&1 || { tail -n 20 log >&2; exit 1; }
 	@touch $@
 
-static-tools: $(static_programs) $(e2fsprogs_programs)
+static-tools: $(static_programs) $(e2fsprogs_programs) static/microvm-init
 
 # The same bytes for the same commit, folders and packages. All that make install installs for these tools, with licences.
 static-tarball: static-tools $(completions) $(static_tools:%=$(srcdir)/misc/%.8) $(srcdir)/misc/static/README.in
