@@ -7,6 +7,7 @@ tree_sources := \
 	lib/tree/file_flags.c \
 	lib/tree/name_table.c \
 	lib/tree/node_order.c \
+	lib/tree/push_down.c \
 	lib/tree/source_limits.c \
 	lib/tree/tree.c \
 	lib/tree/tree_builder.c \

@@ -21,6 +21,7 @@ update_sources := \
 	lib/update/compare/folded_names.c \
 	lib/update/compare/image_links.c \
 	lib/update/compare/inode_map.c \
+	lib/update/compare/into.c \
 	lib/update/compare/linked_files.c \
 	lib/update/compare/removals.c \
 	lib/update/compare/same_bytes.c \

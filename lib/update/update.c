@@ -12,6 +12,7 @@
 #include "update/carry_out.h"
 #include "update/compare/compare.h"
 #include "update/compare/image_links.h"
+#include "update/compare/into.h"
 #include "update/compare/linked_files.h"
 #include "update/target/against.h"
 #include "update/holes.h"
@@ -218,6 +219,8 @@ static errcode_t keep_image(const struct update_options *options, struct update_
 static errcode_t update_with(const struct update_options *options, struct pool *pool, update_listener listener,
                              void *context, struct update_report *report, struct problem *problem)
 {
+	struct update_options comparing = *options;
+	bool is_new = false;
 	struct update_plan plan = { .base = plain_path(options->into ? options->into : "") };
 	struct update_target target;
 	struct delta_old old = { .descriptor = -1 };
@@ -236,11 +239,15 @@ static errcode_t update_with(const struct update_options *options, struct pool *
 	if (!error && options->layering.follows_links)
 		error = image_links_follow(options, &target.volume, plan.base, pool, plan.tree, &report->links.followed,
 		                           problem);
+	/* Nothing of the image is in a directory that is not there. */
+	if (!error)
+		error = into_find(options, &target.volume, &plan, &report->warnings, &is_new, problem);
+	comparing.mirrors = options->mirrors && !is_new;
 	if (!error)
 		error = protected_nodes_find(&plan.protected, plan.tree, &target.volume.format, options->image,
 		                             problem);
 	if (!error)
-		error = compare_with_image(options, &target.volume, pool, &plan, report, problem);
+		error = compare_with_image(&comparing, &target.volume, pool, &plan, report, problem);
 	if (!error)
 		error = list_actions(&plan, listener, context);
 	if (!error)

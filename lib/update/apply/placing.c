@@ -409,9 +409,7 @@ errcode_t place_action(struct applying *applying, const struct update_action *ac
 		.format = applying->format,
 		.node = node,
 		.placed = placed,
-		.parent = is_change                 ? action->ino :
-		          action->node == TREE_ROOT ? action->parent :
-		                                      plan->inos[node->parent],
+		.parent = is_change ? action->ino : plan->inos[node->parent],
 	};
 
 	placing.near = group_start(applying->filesystem, placing.parent);

@@ -76,9 +76,8 @@ static errcode_t name_inode(struct applying *applying, const struct update_actio
 {
 	const struct update_plan *plan = applying->plan;
 	const struct tree_node *node = &plan->tree->nodes[action->node];
-	uint32_t directory = action->node == TREE_ROOT ? action->parent : plan->inos[node->parent];
-	const struct directory_name name = { action->name ? action->name : node->name,
-		                             action->name ? action->name_bytes : node->name_bytes };
+	uint32_t directory = plan->inos[node->parent];
+	const struct directory_name name = { node->name, node->name_bytes };
 	const struct directory_target target = { plan->inos[action->node], file_type(node->mode) };
 
 	if (!action->ino)
@@ -92,7 +91,7 @@ static errcode_t create(struct applying *applying, const struct update_action *a
                         const struct placed_inode *placed)
 {
 	const struct tree_node *node = &applying->plan->tree->nodes[action->node];
-	uint32_t directory = action->node == TREE_ROOT ? action->parent : applying->plan->inos[node->parent];
+	uint32_t directory = applying->plan->inos[node->parent];
 	errcode_t error = new_inode_write(applying, placed, directory);
 
 	if (!error)

@@ -30,7 +30,7 @@ struct update_action {
 	uint32_t moved_blocks; /* at most this many are taken or freed; UINT32_MAX: as many or more (target/need.h) */
 	uint32_t ino;          /* the inode that has the name now; 0: there is none */
 	const char *path;      /* UPDATE_REMOVE: the path in the image; in update_plan.memory */
-	const char *name;      /* UPDATE_REMOVE: the end of path; UPDATE_CREATE of the root: the root's name */
+	const char *name;      /* UPDATE_REMOVE: the end of path */
 };
 
 struct update_plan {

@@ -17,25 +17,6 @@ static void hear(void *context, const struct image_damage *damage)
 		comparison->damage = damage->what;
 }
 
-/* The last name of the path may be missing if its directory is there: the update makes it. */
-static errcode_t find_parent(struct comparison *comparison, const char *into)
-{
-	const struct damage_listener damage = { hear, comparison };
-	size_t bytes = strlen(into), start = bytes;
-
-	while (start && into[start - 1] != '/')
-		start--;
-	SCOPE_FREE char *directory = strndup(into, start);
-
-	if (!directory)
-		return ENOMEM;
-	if (bytes - start > EXT2_NAME_LEN)
-		return EINVAL;
-	comparison->base_name = into + start;
-	comparison->base_name_bytes = (uint8_t)(bytes - start);
-	return paths_lookup(comparison->volume, directory, damage, &comparison->base_parent);
-}
-
 /* Finds the place of the tree's root in the image. */
 static errcode_t find_base(struct comparison *comparison)
 {
@@ -44,9 +25,6 @@ static errcode_t find_base(struct comparison *comparison)
 	struct volume_inode inode;
 	uint32_t ino = EXT2_ROOT_INO;
 	errcode_t error = paths_lookup(comparison->volume, into, damage, &ino);
-
-	if (error == ENOENT && !find_parent(comparison, into))
-		return 0;
 
 	if (!error)
 		error = comparison_read_inode(comparison, TREE_ROOT, ino, &inode);

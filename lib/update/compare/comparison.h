@@ -32,11 +32,6 @@ struct comparison {
 	uint8_t *raw;       /* of the inode that is looked at */
 	const char *damage; /* the first one that has been met; NULL: none */
 
-	/* Where the tree's root is to be made, if it is not there: */
-	uint32_t base_parent;
-	const char *base_name; /* in plan->base */
-	uint8_t base_name_bytes;
-
 	uint32_t *found;              /* by node: what has its name in the image now; 0: nothing has */
 	uint64_t *has_same_bytes;     /* by node, a bit each; NULL: nothing has been compared */
 	uint64_t *linked;             /* by inode, a bit each: files that hard links of sources lead to; NULL: none */

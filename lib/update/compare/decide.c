@@ -226,10 +226,7 @@ static errcode_t decide_directory(struct deciding *deciding, uint32_t number)
 		return update_plan_add(comparison->plan,
 		                       &(const struct update_action){ .verb = UPDATE_CREATE,
 		                                                      .node = number,
-		                                                      .ino = comparison->found[number],
-		                                                      .parent = comparison->base_parent,
-		                                                      .name = number ? NULL : comparison->base_name,
-		                                                      .name_bytes = comparison->base_name_bytes });
+		                                                      .ino = comparison->found[number] });
 	errcode_t error = comparison_read_inode(comparison, number, comparison->found[number], &inode);
 
 	if (!error && !node->is_implied)

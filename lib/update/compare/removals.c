@@ -141,7 +141,10 @@ static const char *path_below(const char *path, const char *directory)
 	                                                                                  NULL;
 }
 
-/* A symbolic link on the way is not followed: what is there under the path is not known then. */
+/*
+ * A symbolic link on the way is not followed: what is there under the path is not known then. Below another file there
+ * is nothing.
+ */
 static errcode_t refuse_symlink(struct comparison *comparison, char *path)
 {
 	errcode_t error = 0;
@@ -152,14 +155,15 @@ static errcode_t refuse_symlink(struct comparison *comparison, char *path)
 
 		*slash = '\0';
 		error = paths_lookup(comparison->volume, path, (struct damage_listener){ 0 }, &ino);
+		*slash = '/';
+		if (error == ENOENT || error == ENOTDIR)
+			return 0;
 		if (!error)
 			error = comparison_read_inode(comparison, TREE_ROOT, ino, &inode);
-		SCOPE_FREE char *link = !error && S_ISLNK(inode.view.mode) ? strdup(path) : NULL;
-
-		*slash = '/';
-		if (!error && link)
+		if (!error && S_ISLNK(inode.view.mode))
 			error = problem_set_reason(comparison->problem, ENOTDIR, path, "cannot remove",
-			                           "%s is a symbolic link: name what it leads to", link);
+			                           "%.*s is a symbolic link: name what it leads to",
+			                           (int)(slash - path), path);
 	}
 	return error;
 }
