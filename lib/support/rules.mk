@@ -3,6 +3,7 @@ support_sources := \
 	lib/support/arena.c \
 	lib/support/crc32c.c \
 	lib/support/histogram.c \
+	lib/support/io/file_locks.c \
 	lib/support/io/same_file.c \
 	lib/support/io/whole_io.c \
 	lib/support/problem.c \

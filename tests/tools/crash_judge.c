@@ -162,10 +162,19 @@ bool crash_judge_is_torn(const uint8_t *disk)
 
 const char *crash_judge_mend(struct crash_judge *judge, const uint8_t *disk)
 {
-	char *path = (char *)judge->path;
+	char *path = (char *)judge->path, backup[16], block_bytes[16];
 
 	put_disk(judge, disk);
-	if (run((char *[]){ "e2fsck", "-fy", path, NULL }) > 1)
+	ext2_filsys fs = open_file(judge);
+	bool has_backup = fs->group_desc_count > 1;
+
+	/* e2fsck does not find the backups of small groups by itself. */
+	snprintf(backup, sizeof(backup), "%u", fs->super->s_first_data_block + fs->super->s_blocks_per_group);
+	snprintf(block_bytes, sizeof(block_bytes), "%u", fs->blocksize);
+	ext2fs_free(fs);
+	if (!has_backup)
+		return NULL;
+	if (run((char *[]){ "e2fsck", "-fy", "-b", backup, "-B", block_bytes, path, NULL }) > 1)
 		return "e2fsck does not mend a torn superblock";
 	return run((char *[]){ "e2fsck", "-fn", path, NULL }) ? "e2fsck -fn is not content with what it mended" : NULL;
 }

@@ -30,7 +30,8 @@ struct crash_state crash_judge_state(struct crash_judge *judge, const uint8_t *d
 /* e2fsck replays the journal and then finds nothing to complain of. NULL, or what is wrong. */
 const char *crash_judge_replay(struct crash_judge *judge, const uint8_t *disk);
 
-/* A disk that the kernel does not mount, for its superblock is torn: e2fsck mends it. NULL, or what is wrong. */
+/* A disk that the kernel does not mount, for its superblock is torn: e2fsck mends it if there is a backup. NULL, or
+ * what is wrong. */
 bool crash_judge_is_torn(const uint8_t *disk);
 const char *crash_judge_mend(struct crash_judge *judge, const uint8_t *disk);
 

@@ -9,6 +9,7 @@
 #include "support/text/nearest.h"
 #include "tree/push_down.h"
 
+#define LEAST_BYTES 3 /* shorter names are like too many others */
 #define ACTION "cannot update this directory"
 
 /* The names of a directory, of which one may be what was meant. */
@@ -59,7 +60,7 @@ static errcode_t warn(const struct volume *volume, struct update_plan *plan, con
 	struct search search = { .nearest = nearest_to(name ? name : ""), .memory = &plan->memory };
 	SCOPE_FREE char *path = NULL;
 	struct problem problem = { 0 };
-	errcode_t error = name ? find_nearest(volume, plan->base, &search) : ENOMEM;
+	errcode_t error = !name ? ENOMEM : strlen(name) < LEAST_BYTES ? 0 : find_nearest(volume, plan->base, &search);
 
 	if (!error && asprintf(&path, "%s/%s", plan->base, missing) < 0)
 		error = ENOMEM;

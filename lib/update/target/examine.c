@@ -6,10 +6,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <linux/fs.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 #include "image/replayed.h"
+#include "support/io/file_locks.h"
 #include "transaction/replay.h"
 
 #define ACTION "cannot update"
@@ -138,14 +141,21 @@ static void lock(const struct update_options *options, struct update_target *tar
 		target->lock_error = errno;
 	else if (flock(target->lock_descriptor, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
 		target->lock_error = EWOULDBLOCK;
+	else if (file_locks_are_held(target->lock_descriptor))
+		target->lock_error = EBUSY;
+	if (target->lock_error)
+		return;
+	file_locks_keep_qemu_out(target->lock_descriptor);
 	/* Its state may have been older than the lock. */
-	else if (!target->is_device && !fstat(target->lock_descriptor, &status))
+	if (!target->is_device && !fstat(target->lock_descriptor, &status))
 		target->changed = status.st_ctim;
 }
 
 static errcode_t check_use(const struct update_options *options, const struct update_target *target,
                            struct problem *problem)
 {
+	int is_read_only = 0;
+
 	if (target->volume.is_mounted)
 		return refuse(options, EBUSY, "it is mounted", problem);
 	if (target->lock_error == EBUSY)
@@ -154,8 +164,12 @@ static errcode_t check_use(const struct update_options *options, const struct up
 		return refuse(options, EBUSY, "another program is changing it", problem);
 	if (target->lock_error)
 		return problem_set(problem, target->lock_error, options->image, ACTION);
-	if (access(options->image, W_OK) && !options->is_dry_run)
+	if (options->is_dry_run)
+		return 0;
+	if (access(options->image, W_OK))
 		return problem_set(problem, errno, options->image, ACTION);
+	if (target->is_device && !ioctl(target->lock_descriptor, BLKROGET, &is_read_only) && is_read_only)
+		return refuse(options, EROFS, "the device is read-only (blockdev --setrw makes it writable)", problem);
 	return 0;
 }
 
