@@ -19,7 +19,7 @@ def words_of(text):
     for word in re.findall(r"(?:\B--?)?[a-z0-9_]+(?:[.-][a-z0-9_]+)*", text.lower()):
         bare = word.lstrip("-")
         for part in {word, bare, *re.split(r"[.-]", bare)}:
-            if re.match(r"-*[a-z_]", part) and 2 <= len(part) <= 32:
+            if re.match(r"-|[a-z_]", part) and 2 <= len(part) <= 32:
                 yield part
 
 
@@ -36,7 +36,7 @@ def make_index(pages):
     """A program for the browser, because a page of a local file may load no data. PAGES are (URL, title, body).
 
     A word in a title weighs eight times what one in the text does, up to four of which count; a title that
-    has fewer other words weighs more. The sections of each word come with their weights, the heaviest first.
+    has fewer other words weighs more, and an option is found first where it is explained. The sections of each word come with their weights, the heaviest first.
     """
     sections, words = [], {}
     for url, title, body in pages:
@@ -47,6 +47,8 @@ def make_index(pages):
             titles = list(words_of(heading))
             for word in titles:
                 weights[word] = weights.get(word, 0) + 8 + 8 // len(titles)
+                if heading.startswith("-") and word.startswith("-"):
+                    weights[word] += 16
             for word, weight in weights.items():
                 words.setdefault(word, []).append((-weight, len(sections)))
             if len(text) > BEGINNING:

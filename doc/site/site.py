@@ -186,6 +186,18 @@ class Site:
         text = re.sub(r' class="(?:Pp|Sh|Ss|permalink|manual-text)"', "", text)
         text = re.sub(r"\s+</pre>", "</pre>", text)
         text = re.sub(r"<pre>.*?</pre>", lambda match: measure(match, aligns=True), text, flags=re.S)
+        used = set(re.findall(r'id="([^"]*)"', text))
+
+        def option(match):
+            """With an id, which mandoc gives to some."""
+            named = re.match(r"-+(\w[\w-]*)", plain(match[1]))
+            if not named:
+                return match[0]
+            name = next(name for name in (named[1], f"{named[1]}~2", f"{named[1]}~3") if name not in used)
+            used.add(name)
+            return f'<dt id="{name}"><a href="#{name}">{match[1]}</a></dt>'
+
+        text = re.sub(r"<dt>(.*?)</dt>", option, text, flags=re.S)
         name, section = os.path.basename(path).rsplit(".", 1)
         self.titles[path] = f"{name}({section})"
         self.bodies[path] = f'<h1 id="{name}">{name}({section})</h1>\n' + self.fit(path, text)

@@ -15,11 +15,18 @@ class Page(HTMLParser):
 
     def __init__(self, path):
         super().__init__()
-        self.ids, self.links, self.loaded = [], [], []
+        self.ids, self.links, self.loaded, self.nameless = [], [], [], []
+        self.is_nameless = False
         with open(path, encoding="utf-8") as stream:
             self.feed(stream.read())
 
+    def handle_data(self, data):
+        if self.is_nameless and data.startswith("-"):
+            self.nameless.append(data)
+        self.is_nameless = False
+
     def handle_starttag(self, tag, attrs):
+        self.is_nameless = self.is_nameless or (tag == "dt" and not attrs)
         for name, value in attrs:
             if name == "id":
                 self.ids.append(value)
@@ -102,6 +109,14 @@ def look_at_index(folder, pages, expected):
         found = [index["sections"][number] for number in index["words"].get(word, [])[:6:2]]
         is_there = page in [section[0].partition("#")[0] for section in found]
         print(f"{word}: {page if is_there else found}")
+    print("options that the search does not find first where they are explained:")
+    for number, (url, title, _, _) in enumerate(index["sections"]):
+        word = re.match(r"--?[a-z0-9_]+(?:[.-][a-z0-9_]+)*", title.lower()) if url.startswith("man/") else None
+        if word and number not in index["words"].get(word[0], [])[:48:2]:
+            print(f"{url}: {title}")
+    for path, page in pages.items():
+        for name in page.nameless:
+            print(f"{path}: {name}")
     for url, _, _, _ in index["sections"]:
         path, _, anchor = url.partition("#")
         if path not in pages or (anchor and anchor not in pages[path].ids):
