@@ -34,6 +34,17 @@ static void print_count(uint64_t count, const char *what, bool *is_first)
 	*is_first = *is_first && !count;
 }
 
+static void print_growth(const struct update_report *report, bool is_dry_run)
+{
+	printf("%s by %s: it lack%s ", is_dry_run ? "would become larger" : "larger",
+	       units_bytes(report->grown_bytes).text, is_dry_run ? "s" : "ed");
+	if (report->lacked_blocks)
+		printf("%" PRIu64 " blocks%s", report->lacked_blocks, report->lacked_inodes ? " and " : "");
+	if (report->lacked_inodes)
+		printf("%" PRIu64 " inodes", report->lacked_inodes);
+	putchar('\n');
+}
+
 static void print_report(const struct command *command, const struct update_report *report)
 {
 	bool is_first = true, is_same = !(report->added + report->replaced + report->changed + report->removed);
@@ -44,7 +55,7 @@ static void print_report(const struct command *command, const struct update_repo
 	print_count(report->replaced, "replaced", &is_first);
 	print_count(report->changed, "with other metadata", &is_first);
 	print_count(report->removed, "removed", &is_first);
-	puts(is_same ? "nothing: all is as it should be" : "");
+	puts(!is_same ? "" : report->grown_bytes ? "nothing but its size" : "nothing: all is as it should be");
 	if (report->commits)
 		printf("%s of data, %" PRIu64 " transaction%s\n", units_bytes(report->data_bytes).text, report->commits,
 		       units_plural(report->commits));
@@ -55,7 +66,7 @@ static void print_report(const struct command *command, const struct update_repo
 		printf("%" PRIu64 " director%s put where a symbolic link leads\n", report->links.followed,
 		       report->links.followed == 1 ? "y" : "ies");
 	if (report->grown_bytes)
-		printf("larger by %s\n", units_bytes(report->grown_bytes).text);
+		print_growth(report, command->options.is_dry_run);
 	if (*report->root_hash)
 		printf("root hash: %s\n", report->root_hash);
 	if (report->delta.old_path)
@@ -75,6 +86,7 @@ static errcode_t print_json(const struct command *command, const struct update_r
 		JSON_COUNT("unchanged", report->unchanged), JSON_COUNT("data_bytes", report->data_bytes),
 		JSON_COUNT("transactions", report->commits), JSON_COUNT("logged_blocks", report->logged_blocks),
 		JSON_COUNT("direct_blocks", report->direct_blocks), JSON_COUNT("grown_bytes", report->grown_bytes),
+		JSON_COUNT("lacked_blocks", report->lacked_blocks), JSON_COUNT("lacked_inodes", report->lacked_inodes),
 		JSON_COUNT("links_followed", report->links.followed),
 		JSON_COUNT("links_replaced", report->links.replaced), JSON_COUNT("warnings", report->warnings.count));
 	if (command->options.layer_cache.path)

@@ -283,8 +283,10 @@ static void check_command(const struct command *command)
 		check_path("--into", command->options.into);
 	for (size_t i = 0; i < command->removed.count; i++)
 		check_path("--remove", command->removed.list[i]);
-	if (!command->sources.count && !command->removed.count)
-		usage_error("neither -d SOURCE nor --remove PATH is given: nothing would be changed");
+	bool wants_room = command->options.free_bytes || command->options.free_percent;
+
+	if (!command->sources.count && !command->removed.count && !wants_room)
+		usage_error("neither -d SOURCE nor --remove PATH nor --free=SIZE is given: nothing would be changed");
 	if (command->options.mirrors && !command->sources.count)
 		usage_error("--mirror without -d SOURCE would remove everything");
 	if (command->options.mirrors && command->options.layering.follows_links)

@@ -5,17 +5,17 @@
 #include <inttypes.h>
 
 #include "update/apply/apply.h"
+#include "update/holes.h"
 #include "update/target/against.h"
 #include "update/target/filesystem.h"
 #include "update/target/free_space.h"
+#include "update/target/growth.h"
 #include "update/target/need.h"
 #include "update/target/orphans.h"
 #include "update/target/working_copy.h"
 
 /* Each growth is looked at: how much of it bitmaps and inode tables take is resize2fs's matter. */
 #define MOST_GROWTHS 6
-/* A last group with less room than this beside its metadata is not made. */
-#define LEAST_GROUP_BLOCKS 128u
 
 struct carrying {
 	struct update_options options; /* the user's, and what follows from the image */
@@ -129,15 +129,6 @@ static errcode_t change_in_place(const struct carrying *carrying)
 
 /* --- Growing ------------------------------------------------------------------------------------------------------ */
 
-static uint64_t kept_blocks(const struct update_options *options, const struct volume *volume)
-{
-	uint64_t blocks = (options->free_bytes + volume->format.block_bytes - 1) >> volume->format.block_bits;
-	uint64_t of_all = (volume->geometry.end_block * options->free_percent + 99) / 100;
-	uint64_t kept = blocks > of_all ? blocks : of_all;
-
-	return kept ? kept + volume->reserved_blocks : 0;
-}
-
 static errcode_t find_lack(const struct carrying *carrying, const struct volume *volume, struct update_lack *lack)
 {
 	struct free_space space;
@@ -145,32 +136,14 @@ static errcode_t find_lack(const struct carrying *carrying, const struct volume 
 
 	if (error)
 		return problem_set(carrying->problem, error, carrying->options.image, "cannot update");
-	*lack = update_need_lack(&carrying->need, space.blocks, space.inodes, kept_blocks(&carrying->options, volume),
-	                         carrying->options.is_atomic);
+	*lack = update_need_lack(&carrying->need, space.blocks, space.inodes,
+	                         growth_kept_blocks(&carrying->options, volume), carrying->options.is_atomic);
 	return 0;
 }
 
 static bool is_lacking(struct update_lack lack)
 {
 	return lack.blocks || lack.inodes;
-}
-
-/* The size with which the lack should be gone. */
-static uint64_t larger_size(const struct volume *volume, struct update_lack lack)
-{
-	const struct geometry *geometry = &volume->geometry;
-	uint64_t each = (uint64_t)geometry->clusters_per_group << geometry->cluster_bits;
-	uint64_t overhead = volume->inode_table_blocks + 4u;
-	uint64_t blocks = geometry->end_block + lack.blocks + (lack.blocks >> 6) + 16;
-	uint64_t groups = (blocks - geometry->first_block + each - 1) / each;
-	uint64_t wanted =
-		geometry->groups + (lack.inodes + geometry->inodes_per_group - 1) / geometry->inodes_per_group;
-
-	if (wanted > groups) {
-		groups = wanted;
-		blocks = geometry->first_block + (groups - 1) * each + LEAST_GROUP_BLOCKS;
-	}
-	return blocks + (groups - geometry->groups) * overhead;
 }
 
 /* resize2fs makes nothing larger that needs recovery, and does not see orphans. */
@@ -190,6 +163,16 @@ static errcode_t replay(const struct carrying *carrying, const struct working_co
 	return error ? error : close_error;
 }
 
+/* *size: with so many blocks the volume should not lack that any more. */
+static errcode_t find_size(const struct carrying *carrying, const struct volume *volume, struct update_lack lack,
+                           uint64_t *size)
+{
+	*size = growth_size(&carrying->options, volume, lack);
+	return *size ? 0 :
+	               problem_set_reason(carrying->problem, ENOSPC, carrying->options.image, "cannot grow",
+	                                  "no size leaves as much free as --free says");
+}
+
 /* Looks what the copy lacks now; *size: with so many blocks it should lack nothing. */
 static errcode_t look(const struct carrying *carrying, const struct working_copy *copy, struct update_lack *lack,
                       uint64_t *size)
@@ -202,7 +185,7 @@ static errcode_t look(const struct carrying *carrying, const struct working_copy
 		return error;
 	error = find_lack(carrying, &volume, lack);
 	if (!error)
-		*size = larger_size(&volume, *lack);
+		error = find_size(carrying, &volume, *lack, size);
 	carrying->report->grown_bytes = (volume.geometry.end_block - before) << volume.format.block_bits;
 	volume_close(&volume);
 	return error;
@@ -222,7 +205,11 @@ static errcode_t grow(const struct carrying *carrying, const struct working_copy
 		if (!error)
 			error = look(carrying, copy, &lack, &size);
 	}
-	return error;
+	if (error || !is_lacking(lack))
+		return error;
+	return problem_set_reason(carrying->problem, ENOSPC, carrying->options.image, "cannot grow",
+	                          "resize2fs leaves it without %" PRIu64 " blocks and %" PRIu64 " inodes", lack.blocks,
+	                          lack.inodes);
 }
 
 /* --- Where it is done --------------------------------------------------------------------------------------------- */
@@ -269,33 +256,92 @@ static errcode_t refuse_growth(const struct carrying *carrying, struct update_la
 	                          lack.blocks, volume->format.block_bytes, lack.inodes, carrying->options.image);
 }
 
+/* Looks what the image lacks, and whether the update is made in a copy. */
+static errcode_t find_place(struct carrying *carrying, bool *has_copy, struct update_lack *lack)
+{
+	const struct update_target *target = carrying->target;
+	errcode_t error = find_lack(carrying, &target->volume, lack);
+
+	*has_copy =
+		carrying->options.makes_new_file || target->tree.is_there || !target->has_journal || is_lacking(*lack);
+	if (error || !*has_copy)
+		return error;
+	if (target->is_device && is_lacking(*lack))
+		return refuse_growth(carrying, *lack);
+	/* In a copy space that is freed can be used again, whatever the user wants to be atomic. */
+	carrying->options.is_atomic = false;
+	error = find_lack(carrying, &target->volume, lack);
+	carrying->report->lacked_blocks = lack->blocks;
+	carrying->report->lacked_inodes = lack->inodes;
+	return error;
+}
+
+/* Says by how much the image would grow, and why. Contents are searched for holes only where it lacks blocks. */
+static errcode_t foresee(struct carrying *carrying)
+{
+	const struct update_options *options = &carrying->options;
+	const struct volume *volume = &carrying->target->volume;
+	struct update_lack lack;
+	uint64_t size;
+	bool has_copy;
+	errcode_t error = find_place(carrying, &has_copy, &lack);
+
+	if (!error && lack.blocks && !options->zeros_of_source) {
+		error = holes_find(options, carrying->plan, volume, carrying->pool, carrying->problem);
+		if (!error)
+			error = update_need_count(options, carrying->plan, volume, &carrying->need);
+		if (!error)
+			error = find_place(carrying, &has_copy, &lack);
+	}
+	if (!error && is_lacking(lack))
+		error = find_size(carrying, volume, lack, &size);
+	if (!error && is_lacking(lack))
+		carrying->report->grown_bytes = (size - volume->geometry.end_block) << volume->format.block_bits;
+	return error;
+}
+
+/* Nothing is to be done but a replay, which a crash may have left of an earlier update. */
+static errcode_t keep_image(const struct carrying *carrying)
+{
+	struct update_target *target = carrying->target;
+	errcode_t error =
+		target->volume.needs_recovery ? target_check(&carrying->options, target, carrying->problem) : 0;
+
+	/* A superblock that a crash has torn may lack the flag. */
+	if (!error)
+		error = target_replay(&carrying->options, target, carrying->problem);
+	return error ? error : compare(carrying, carrying->options.image);
+}
+
 static errcode_t choose_place(struct carrying *carrying)
 {
 	const struct update_target *target = carrying->target;
 	struct update_lack lack;
-	errcode_t error = find_lack(carrying, &target->volume, &lack);
+	bool has_copy;
+
+	if (update_has_work(carrying->plan, target) && target->is_device &&
+	    (carrying->options.makes_new_file || target->tree.is_there))
+		return problem_set_reason(carrying->problem, EINVAL, carrying->options.image, "cannot update",
+		                          "a device cannot be replaced by a copy of it (--new-file, --dm-verity)");
+	errcode_t error = find_place(carrying, &has_copy, &lack);
 
 	if (error)
 		return error;
-	/* In a copy space that is freed can be used again, whatever the user wants to be atomic. */
-	bool has_copy =
-		carrying->options.makes_new_file || target->tree.is_there || !target->has_journal || is_lacking(lack);
-
-	if (target->is_device && (carrying->options.makes_new_file || target->tree.is_there))
-		return problem_set_reason(carrying->problem, EINVAL, carrying->options.image, "cannot update",
-		                          "a device cannot be replaced by a copy of it (--new-file, --dm-verity)");
+	if (!update_has_work(carrying->plan, target) && !is_lacking(lack))
+		return keep_image(carrying);
 	if (!has_copy)
 		return change_in_place(carrying);
-	if (target->is_device && is_lacking(lack))
-		return refuse_growth(carrying, lack);
 	if (target->is_device)
 		return problem_set_reason(carrying->problem, EXT2MB_ET_NO_JOURNAL, carrying->options.image,
 		                          "cannot update",
 		                          "without a journal a crash would leave a part of the changes: give it one "
 		                          "(tune2fs -j)");
-	carrying->options.is_atomic = false;
-	error = find_lack(carrying, &target->volume, &lack);
-	return error ? error : change_copy(carrying, lack);
+	return change_copy(carrying, lack);
+}
+
+bool update_has_work(const struct update_plan *plan, const struct update_target *target)
+{
+	return plan->count || (target->volume.has_orphans && target->has_journal);
 }
 
 errcode_t carry_out(const struct update_options *options, struct update_plan *plan, struct update_target *target,
@@ -314,5 +360,5 @@ errcode_t carry_out(const struct update_options *options, struct update_plan *pl
 
 	if (error)
 		return problem_set(problem, error, options->image, "cannot update");
-	return choose_place(&carrying);
+	return options->is_dry_run ? foresee(&carrying) : choose_place(&carrying);
 }

@@ -10,8 +10,15 @@
 #include "update/target/examine.h"
 
 /*
- * May close the target and the older image, with which the result is compared (target/against.h). Errors name the
- * image, or the file that causes them.
+ * Is anything to be done, but for the room that --free wants? Files without names may be what is left of this update,
+ * if a crash has ended it: then it is not finished yet.
+ */
+bool update_has_work(const struct update_plan *plan, const struct update_target *target);
+
+/*
+ * In a dry run only the report says what the image lacks and by how much it would grow. May close the target and the
+ * older image, with which the result is compared (target/against.h). Errors name the image, or the file that causes
+ * them.
  */
 MUST_CHECK errcode_t carry_out(const struct update_options *options, struct update_plan *plan,
                                struct update_target *target, struct delta_old *old, struct pool *pool,

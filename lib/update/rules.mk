@@ -41,6 +41,7 @@ update_sources := \
 	lib/update/target/filesystem.c \
 	lib/update/target/free_extents.c \
 	lib/update/target/free_space.c \
+	lib/update/target/growth.c \
 	lib/update/target/holding.c \
 	lib/update/target/need.c \
 	lib/update/target/orphans.c \

@@ -190,30 +190,12 @@ static errcode_t change_image(const struct update_options *options, struct updat
 {
 	const struct geometry *geometry = &target->volume.geometry;
 	uint64_t bytes = geometry->end_block << geometry->block_bits;
+	bool has_work = update_has_work(plan, target);
 	errcode_t error = carry_out(options, plan, target, old, pool, report, problem);
 
-	if (!error)
+	if (!error && !options->is_dry_run && (has_work || report->grown_bytes))
 		separate_trees_warn(options, bytes, &report->warnings);
 	return error;
-}
-
-/* Files without names may be what is left of this update, if a crash has ended it: then it is not finished yet. */
-static bool has_work(const struct update_plan *plan, const struct update_target *target)
-{
-	return plan->count || (target->volume.has_orphans && target->has_journal);
-}
-
-/* Nothing is to be done but a replay, which a crash may have left of an earlier update. */
-static errcode_t keep_image(const struct update_options *options, struct update_target *target, struct delta_old *old,
-                            struct pool *pool, struct update_report *report, struct problem *problem)
-{
-	bool is_replayed = target->volume.needs_recovery && !options->is_dry_run;
-	errcode_t error = is_replayed ? target_check(options, target, problem) : 0;
-
-	/* A superblock that a crash has torn may lack the flag. */
-	if (!error && !options->is_dry_run)
-		error = target_replay(options, target, problem);
-	return error ? error : against_compare(options, options->image, pool, old, &report->delta, problem);
 }
 
 static errcode_t update_with(const struct update_options *options, struct pool *pool, update_listener listener,
@@ -256,10 +238,8 @@ static errcode_t update_with(const struct update_options *options, struct pool *
 		count_actions(&plan, report);
 	if (!error && !options->is_dry_run)
 		error = holes_find(options, &plan, &target.volume, pool, problem);
-	if (!error && has_work(&plan, &target) && !options->is_dry_run)
+	if (!error)
 		error = change_image(options, &plan, &target, &old, pool, report, problem);
-	else if (!error)
-		error = keep_image(options, &target, &old, pool, report, problem);
 	target_close(&target);
 	against_close(&old);
 	update_plan_free(&plan);

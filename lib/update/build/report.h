@@ -15,7 +15,8 @@ struct update_report {
 	uint64_t added, replaced, changed, removed, unchanged; /* names; changed: only their metadata has changed */
 	uint64_t data_bytes;                                   /* written as contents of files */
 	uint64_t commits, logged_blocks, direct_blocks;        /* of all transactions */
-	uint64_t grown_bytes;                                  /* by which the filesystem has grown */
+	uint64_t grown_bytes;                                  /* by which the filesystem has grown, or would grow */
+	uint64_t lacked_blocks, lacked_inodes;                 /* why */
 	uint64_t kept_names;                                   /* names of the image in directories that were read */
 	char root_hash[2 * HASH_TREE_MOST_DIGEST_BYTES + 1];   /* of dm-verity's new tree; "": there is none */
 	struct delta delta;                                    /* against the older image, if one is given */

@@ -173,7 +173,7 @@ errcode_t update_need_count(const struct update_options *options, struct update_
 		action->moved_blocks = moved < UINT32_MAX ? (uint32_t)moved : UINT32_MAX;
 	}
 	/* Leaves that are split are half full, and each directory may have to begin an index. */
-	uint64_t leaves = (2 * entry_bytes / format->block_bytes + 2) << format->cluster_bits;
+	uint64_t leaves = !plan->count ? 0 : (2 * entry_bytes / format->block_bytes + 2) << format->cluster_bits;
 
 	need->blocks.taken += leaves;
 	need->blocks.peak += leaves;

@@ -118,9 +118,9 @@ errcode_t working_copy_make(const struct update_options *options, struct working
 }
 
 /*
- * resize2fs (1.47.0) adds blocks to a group's count of free clusters where the filesystem has clusters. e2fsck -p
- * corrects that, and fails if it finds damage by whose repair a file could be lost: the update has not looked at all of
- * them.
+ * resize2fs (1.47.0) adds blocks to a group's count of free clusters where the filesystem has clusters, and does not
+ * mark a backup in use with the feature sparse_super2. e2fsck -p corrects that, and fails if it finds damage by whose
+ * repair a file could be lost: the update has not looked at all of them.
  */
 static errcode_t correct_counts(const struct child *resizer, const struct working_copy *copy, struct problem *problem)
 {
@@ -131,12 +131,13 @@ static errcode_t correct_counts(const struct child *resizer, const struct workin
 
 	if (error)
 		return error;
-	const bool has_clusters = volume.geometry.cluster_bits;
+	const bool is_wrong =
+		volume.geometry.cluster_bits || volume.superblock.s_feature_compat & EXT4_FEATURE_COMPAT_SPARSE_SUPER2;
 
 	volume_close(&volume);
 	child.arguments = arguments;
 	child.most_status = 1; /* it has corrected something */
-	return has_clusters ? child_run(&child, "e2fsck failed", problem) : 0;
+	return is_wrong ? child_run(&child, "e2fsck failed", problem) : 0;
 }
 
 errcode_t working_copy_grow(const struct update_options *options, const struct working_copy *copy, uint64_t blocks,
