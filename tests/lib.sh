@@ -165,11 +165,12 @@ attach_loop() {
 	return 1
 }
 
-# mount_writable IMAGE DIR: `mount -o loop` would be content with a device that cannot be written.
+# mount_writable IMAGE DIR [OPTIONS]: `mount -o loop` would be content with a device that cannot be written.
 mount_writable() {
 	mkdir -p "$2"
 	loop=$(attach_loop "$1") || fail "$1: no loop device"
-	mount "$loop" "$2" || fail "$1: cannot be mounted"
+	# shellcheck disable=SC2086 # options
+	mount ${3:-} "$loop" "$2" || fail "$1: cannot be mounted"
 	mounts="$work/$2 $mounts"
 	# While it is mounted, this only says that it shall go away afterwards.
 	losetup --detach "$loop"

@@ -13,16 +13,27 @@
 
 #define QUICK_BYTES_A_SECOND (UINT64_C(32) << 20)
 
-static errcode_t name_worst(struct inode_scan *scan)
+static size_t want_largest(struct largest_inodes *largest, struct path_wanted *wanted)
 {
-	const struct worst_files *worst = &scan->report->worst;
-	SCOPE_FREE struct path_wanted *wanted = calloc(worst->count + 1, sizeof(*wanted));
+	for (unsigned int n = 0; n < largest->count; n++)
+		wanted[n] = (struct path_wanted){ largest->most[n].ino, &largest->most[n].path };
+	return largest->count;
+}
+
+static errcode_t name_files(struct inode_scan *scan)
+{
+	struct report *report = scan->report;
+	const struct worst_files *worst = &report->worst;
+	SCOPE_FREE struct path_wanted *wanted = calloc(worst->count + 2 * REPORT_MOST_NAMED, sizeof(*wanted));
+	size_t count = worst->count;
 
 	if (!wanted)
 		return ENOMEM;
 	for (size_t n = 0; n < worst->count; n++)
 		wanted[n] = (struct path_wanted){ worst->files[n].ino, &worst->files[n].path };
-	return paths_find(scan, wanted, worst->count);
+	count += want_largest(&report->preallocated, wanted + count);
+	count += want_largest(&report->nearly_empty, wanted + count);
+	return paths_find(scan, wanted, count);
 }
 
 static bool needs_directories(const struct analyze_options *options)
@@ -79,7 +90,7 @@ static errcode_t analyze_files(const struct volume *volume, struct pool *pool, c
 
 	error = needs_directories(options) ? scan_twice(&scan, options) : inode_scan_run(&scan, parts, NULL, 0);
 	if (!error)
-		error = name_worst(&scan);
+		error = name_files(&scan);
 	damage_merge(&report->damage, &scan.damage);
 	inode_scan_close(&scan);
 	return error;

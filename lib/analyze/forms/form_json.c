@@ -22,7 +22,9 @@ static void write_filesystem(struct json *json, const struct report *report)
 		JSON_COUNT("cluster_blocks", filesystem->cluster_blocks), JSON_COUNT("blocks", filesystem->blocks),
 		JSON_COUNT("missing_blocks", filesystem->missing_blocks),
 		JSON_COUNT("blocks_per_group", filesystem->blocks_per_group), JSON_COUNT("groups", filesystem->groups),
-		JSON_COUNT("inodes", filesystem->inodes), JSON_BOOLEAN("mounted", filesystem->is_mounted),
+		JSON_COUNT("inodes", filesystem->inodes), JSON_COUNT("free_inodes", filesystem->free_inodes),
+		JSON_COUNT("stride_blocks", filesystem->stride_blocks),
+		JSON_COUNT("stripe_blocks", filesystem->stripe_blocks), JSON_BOOLEAN("mounted", filesystem->is_mounted),
 		JSON_BOOLEAN("needs_recovery", filesystem->needs_recovery));
 }
 
@@ -149,6 +151,20 @@ static void write_sums(struct json *json, const struct report *report, const str
 	write_seeks(json, "seeks_inside", &sums->counts.seeks);
 }
 
+static void write_largest(struct json *json, const char *key, const struct largest_inodes *largest, bool has_names)
+{
+	json_open_array(json, key);
+	for (unsigned int n = 0; n < largest->count; n++) {
+		json_open_row(json, NULL);
+		json_members(json, JSON_TEXT("path", largest->most[n].path), JSON_COUNT("inode", largest->most[n].ino),
+		             JSON_COUNT("blocks", largest->most[n].blocks));
+		if (has_names)
+			json_unsigned(json, "entries", largest->most[n].names);
+		json_close_object(json);
+	}
+	json_close_array(json);
+}
+
 static void write_files(struct json *json, const struct report *report)
 {
 	const struct report_files *files = &report->files;
@@ -160,7 +176,10 @@ static void write_files(struct json *json, const struct report *report)
 	json_members(json, JSON_COUNT("inodes", files->inodes), JSON_COUNT("empty", files->empty),
 	             JSON_COUNT("inline_data", files->inline_data), JSON_COUNT("by_extents", files->by_extents),
 	             JSON_COUNT("by_indirect", files->by_indirect), JSON_COUNT("largest_depth", files->largest_depth),
-	             JSON_COUNT("xattr_blocks", files->xattr_blocks));
+	             JSON_COUNT("xattr_blocks", files->xattr_blocks), JSON_COUNT("owned_blocks", files->owned_blocks),
+	             JSON_COUNT("slack_bytes", files->slack_bytes), JSON_COUNT("stripe_pieces", files->stripe_pieces),
+	             JSON_COUNT("stripe_beginning", files->stripe_beginning));
+	write_largest(json, "most_preallocated", &report->preallocated, false);
 	write_percentiles(json, "extents_per_file_percentiles", &files->extents_per_file);
 	write_histogram(json, "extents_per_file_histogram", &files->extents_per_file, "from_extents", "extents");
 	write_percentiles(json, "extent_blocks_percentiles", &files->extent_blocks);
@@ -181,7 +200,10 @@ static void write_directories(struct json *json, const struct report *report)
 	json_open_object(json, "directories");
 	write_sums(json, report, &directories->sums);
 	json_members(json, JSON_COUNT("all", directories->count), JSON_COUNT("entries", directories->entries),
-	             JSON_COUNT("inline_data", directories->inline_data), JSON_COUNT("linear", directories->linear));
+	             JSON_COUNT("inline_data", directories->inline_data), JSON_COUNT("linear", directories->linear),
+	             JSON_COUNT("nearly_empty", directories->nearly_empty),
+	             JSON_COUNT("nearly_empty_blocks", directories->nearly_empty_blocks));
+	write_largest(json, "largest_nearly_empty", &report->nearly_empty, true);
 	json_open_array(json, "indexed_by_levels");
 	for (unsigned int level = 0; level < REPORT_HTREE_LEVELS; level++)
 		json_unsigned(json, NULL, directories->indexed[level]);

@@ -63,6 +63,10 @@ static void print_filesystem(const struct report *report, FILE *stream)
 		fputs(", ", stream);
 	}
 	fprintf(stream, "UUID %s\n", filesystem->uuid);
+	fprintf(stream, "inodes: %u of %u free\n", filesystem->free_inodes, filesystem->inodes);
+	if (filesystem->stripe_blocks)
+		fprintf(stream, "stripes of %u blocks, stride %u\n", filesystem->stripe_blocks,
+		        filesystem->stride_blocks);
 }
 
 static void print_percentiles(const struct report *report, FILE *stream, const struct histogram *histogram,
@@ -182,6 +186,36 @@ static void print_other(const struct report *report, FILE *stream, const char *n
 		        size_of(report, sums->counts.blocks).text);
 }
 
+static void print_path(FILE *stream, const char *path, uint32_t ino)
+{
+	if (path)
+		utf8_print(path, stream);
+	else
+		fprintf(stream, "(no name: inode %u)", ino);
+	fputc('\n', stream);
+}
+
+/* Slack is told where it is a quarter of what files own. */
+static void print_room(const struct report *report, FILE *stream)
+{
+	const struct report_files *files = &report->files;
+	const uint64_t owned_bytes = files->owned_blocks * report->filesystem.block_bytes;
+
+	if (files->slack_bytes && files->slack_bytes >= owned_bytes / 4)
+		fprintf(stream, "  slack after the ends of files: %s of %s (%.1f%%)\n",
+		        units_bytes(files->slack_bytes).text, units_bytes(owned_bytes).text,
+		        report_percent(files->slack_bytes, owned_bytes));
+	if (files->stripe_pieces)
+		fprintf(stream, "  pieces as long as a stripe: %" PRIu64 ", %" PRIu64 " begin at one\n",
+		        files->stripe_pieces, files->stripe_beginning);
+	for (unsigned int n = 0; n < report->preallocated.count; n++) {
+		if (!n)
+			fputs("  most preallocated:\n", stream);
+		fprintf(stream, "  %10s  ", size_of(report, report->preallocated.most[n].blocks).text);
+		print_path(stream, report->preallocated.most[n].path, report->preallocated.most[n].ino);
+	}
+}
+
 static void print_files(const struct report *report, FILE *stream)
 {
 	const struct report_files *files = &report->files;
@@ -206,6 +240,7 @@ static void print_files(const struct report *report, FILE *stream)
 		fprintf(stream, "  holes %" PRIu64 "; unwritten %s in %" PRIu64 " record%s\n", sums->counts.holes,
 		        size_of(report, sums->counts.unwritten_blocks).text, sums->counts.unwritten_records,
 		        units_plural(sums->counts.unwritten_records));
+	print_room(report, stream);
 	print_other(report, stream, "long symbolic links", &files->symlinks);
 	print_other(report, stream, "inodes of xattr values", &files->xattr_values);
 	if (!sums->files)
@@ -232,15 +267,15 @@ static void print_directories(const struct report *report, FILE *stream)
 			fprintf(stream, "%s %" PRIu64 " (%u %s)", level ? "," : "", directories->indexed[level],
 			        level + 1, level ? "levels" : "level");
 	fprintf(stream, "\n  in more extents than needed: %" PRIu64 "\n", sums->fragmented_files);
-}
-
-static void print_path(FILE *stream, const char *path, uint32_t ino)
-{
-	if (path)
-		utf8_print(path, stream);
-	else
-		fprintf(stream, "(no name: inode %u)", ino);
-	fputc('\n', stream);
+	if (directories->nearly_empty)
+		fprintf(stream, "  nearly empty: %" PRIu64 ", %s\n", directories->nearly_empty,
+		        size_of(report, directories->nearly_empty_blocks).text);
+	for (unsigned int n = 0; n < report->nearly_empty.count; n++) {
+		fprintf(stream, "  %10s  %" PRIu64 " name%s  ",
+		        size_of(report, report->nearly_empty.most[n].blocks).text, report->nearly_empty.most[n].names,
+		        units_plural(report->nearly_empty.most[n].names));
+		print_path(stream, report->nearly_empty.most[n].path, report->nearly_empty.most[n].ino);
+	}
 }
 
 static void print_worst(const struct report *report, FILE *stream)

@@ -351,7 +351,8 @@ function score_parts({ score, score_words }) {
 function verdict_section({ report }) {
 	const { verdict, filesystem } = report;
 	const has_score = verdict.score !== undefined;
-	const is_good = !["free space", "files", "both"].includes(verdict.words);
+	const is_good = !["free space in pieces", "files in pieces", "files and free space in pieces", "short of inodes"]
+		.includes(verdict.words);
 	const files = kinds_of_files.filter(([kind]) => has_score && verdict[kind].files).map(([kind, how]) => {
 		const { files, blocks } = verdict[kind];
 
@@ -363,7 +364,7 @@ function verdict_section({ report }) {
 		make("h2", { class: `verdict ${is_good ? bands[verdict.score_words] || "" : "bad"}` }, `Verdict: ${verdict.words}`),
 		verdict.advice.map((sentence) => make("p", {}, sentence)),
 		files,
-		verdict.words === "free space" || verdict.words === "both" ?
+		verdict.words.endsWith("free space in pieces") ?
 			make("p", {}, `half of the free space is in extents of up to ${size(report.free.weighted_median_kb * 1024)}; ` +
 				`${size(verdict.free_limit_kb * 1024)} would be good`) : null,
 		has_score ? score_parts(verdict) : null);
@@ -406,6 +407,13 @@ function files_section({ report }) {
 				`${counted(files.fragmented_files, "file")} in more extents than needed`],
 			["jumps in reading all", number(jumps), "In the order of inode numbers"],
 			["directories", number(directories.all), counted(directories.extents, "extent")],
+			["free inodes", number(filesystem.free_inodes), `of ${number(filesystem.inodes)}`],
+			["slack", percent(files.slack_bytes, files.owned_blocks * filesystem.block_bytes),
+				`${size(files.slack_bytes)} after the ends of files, in blocks that they own`],
+			["preallocated", size(files.unwritten_blocks * filesystem.block_bytes),
+				files.most_preallocated.map((row) => path_of(row)).join(", ")],
+			["in nearly empty directories", size(directories.nearly_empty_blocks * filesystem.block_bytes),
+				directories.largest_nearly_empty.map((row) => path_of(row)).join(", ")],
 		]),
 		chart("Extents of files by size", "size from", files.extent_blocks_histogram,
 			(row) => size(row.from_blocks * filesystem.block_bytes), "extents", (row) => row.count,

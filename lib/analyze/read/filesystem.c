@@ -5,6 +5,15 @@
 
 #include <uuid/uuid.h>
 
+static uint32_t free_inodes(const struct volume *volume)
+{
+	uint64_t count = 0;
+
+	for (uint32_t group = 0; group < volume->geometry.groups; group++)
+		count += volume->group[group].free_inodes;
+	return count < volume->inodes ? (uint32_t)count : volume->inodes;
+}
+
 void report_filesystem_describe(const struct volume *volume, struct report_filesystem *filesystem)
 {
 	const struct ext2_super_block *super = &volume->superblock;
@@ -19,6 +28,9 @@ void report_filesystem_describe(const struct volume *volume, struct report_files
 		.blocks_per_group = super->s_blocks_per_group,
 		.groups = volume->geometry.groups,
 		.inodes = volume->inodes,
+		.free_inodes = free_inodes(volume),
+		.stride_blocks = super->s_raid_stride,
+		.stripe_blocks = super->s_raid_stripe_width,
 		.first_block = volume->geometry.first_block,
 		.blocks = volume->geometry.end_block,
 		.missing_blocks = volume->geometry.end_block - volume->readable_end,

@@ -30,6 +30,7 @@ struct scan_worker {
 	struct report_files files;
 	struct report_directories directories_report;
 	struct worst_files worst;
+	struct largest_inodes preallocated, nearly_empty;
 	struct damage_list damage;
 	uint32_t *directories;
 	size_t directory_count, directory_capacity;
@@ -61,9 +62,29 @@ struct file_walk {
 	unsigned int worker;
 	uint32_t ino;
 	struct verity_gap gap;
+	uint64_t clusters, next_cluster; /* in the file, of the records so far */
 	struct file_layout layout;
 	struct map_shape shape;
 };
+
+/* Records of one cluster are neighbours. */
+static void count_clusters(struct file_walk *walk, const struct map_record *record)
+{
+	const unsigned int bits = walk->run->scan->volume->format.cluster_bits;
+	uint64_t first = record->logical >> bits, end = ((record->logical + record->count - 1) >> bits) + 1;
+
+	walk->clusters += end - (first < walk->next_cluster ? walk->next_cluster : first);
+	walk->next_cluster = end;
+}
+
+static void count_stripes(struct report_files *files, const struct report_filesystem *filesystem,
+                          const struct map_record *record)
+{
+	if (!filesystem->stripe_blocks || record->count < filesystem->stripe_blocks)
+		return;
+	files->stripe_pieces++;
+	files->stripe_beginning += record->physical % filesystem->stripe_blocks == 0;
+}
 
 static bool see_record(void *context, const struct map_record *record)
 {
@@ -71,6 +92,9 @@ static bool see_record(void *context, const struct map_record *record)
 	const struct map_record shown = verity_gap_close(&walk->gap, record);
 
 	layout_add(&walk->layout, &shown, walk->run->scan->far_blocks, walk->sizes);
+	count_clusters(walk, record);
+	if (walk->is_visited)
+		count_stripes(&walk->run->workers[walk->worker].files, &walk->run->scan->report->filesystem, record);
 	for (size_t n = 0; walk->is_visited && n < walk->run->visitor_count; n++) {
 		const struct inode_visitor *visitor = &walk->run->visitors[n];
 
@@ -94,6 +118,21 @@ static uint64_t add_to_sums(const struct scan_run *run, struct report_sums *sums
 	return ideal;
 }
 
+/* Blocks that are preallocated are no slack: they wait for data. */
+static void add_room(const struct scan_run *run, struct scan_worker *worker, const struct inode_view *inode,
+                     const struct file_walk *walk)
+{
+	const struct report_filesystem *filesystem = &run->scan->report->filesystem;
+	uint64_t owned = walk->clusters * filesystem->cluster_blocks;
+	uint64_t unwritten = walk->layout.counts.unwritten_blocks;
+	uint64_t bytes = (owned > unwritten ? owned - unwritten : 0) * filesystem->block_bytes;
+
+	worker->files.owned_blocks += owned;
+	worker->files.slack_bytes += bytes > inode->size_bytes ? bytes - inode->size_bytes : 0;
+	if (unwritten)
+		largest_add(&worker->preallocated, walk->ino, unwritten, 0);
+}
+
 static errcode_t add_regular(const struct scan_run *run, unsigned int index, uint32_t ino,
                              const struct inode_view *inode, const struct file_walk *walk)
 {
@@ -105,6 +144,8 @@ static errcode_t add_regular(const struct scan_run *run, unsigned int index, uin
 		return 0;
 	}
 	uint64_t ideal = add_to_sums(run, &files->regular, layout, &walk->shape);
+
+	add_room(run, &run->workers[index], inode, walk);
 	enum file_kind kind = verdict_decide(
 		&files->kinds, layout, walk->shape.blocks, ideal,
 		verdict_obstacle(run->scan->report, inode->flags, inode->size_bytes, layout->counts.blocks),
@@ -207,10 +248,14 @@ static errcode_t read_regular(const struct scan_run *run, unsigned int index, ui
 	return error;
 }
 
+/* The least bytes of an entry on disk. */
+#define DIRECTORY_ENTRY_BYTES(name_bytes) ((8u + (name_bytes) + 3u) & ~3u)
+
 /* The walk over one directory. */
 struct parent_finder {
 	const struct inode_scan *scan;
 	uint32_t directory;
+	uint64_t entry_bytes;      /* that its names take at least */
 	struct file_layout layout; /* of the directory itself */
 };
 
@@ -225,8 +270,9 @@ static bool add_own_record(void *context, const struct map_record *record)
 /* If several directories name an inode, the lowest number is kept, in any order of the workers. */
 static void note_parent(void *context, const struct directory_entry *entry)
 {
-	const struct parent_finder *finder = context;
+	struct parent_finder *finder = context;
 
+	finder->entry_bytes += DIRECTORY_ENTRY_BYTES(entry->name_bytes);
 	if (entry->ino > finder->scan->volume->inodes)
 		return;
 	uint32_t *parent = &finder->scan->parents[entry->ino];
@@ -261,6 +307,12 @@ static errcode_t read_directory(const struct scan_run *run, unsigned int index, 
 	else
 		report->linear++;
 	histogram_add(&report->blocks_per_directory, finder.layout.counts.blocks);
+	if (verdict_is_nearly_empty(finder.layout.counts.blocks, run->scan->report->filesystem.block_bytes,
+	                            finder.entry_bytes)) {
+		report->nearly_empty++;
+		report->nearly_empty_blocks += finder.layout.counts.blocks;
+		largest_add(&worker->nearly_empty, ino, finder.layout.counts.blocks, shape.entries);
+	}
 	add_to_sums(run, &report->sums, &finder.layout, &shape.map);
 	return 0;
 }
@@ -480,6 +532,8 @@ static errcode_t merge_worker(struct inode_scan *scan, const struct scan_worker 
 	histogram_merge(&files->extent_blocks, &worker->files.extent_blocks);
 	counts_add(directories, &worker->directories_report, offsetof(struct report_directories, blocks_per_directory));
 	histogram_merge(&directories->blocks_per_directory, &worker->directories_report.blocks_per_directory);
+	largest_merge(&scan->report->preallocated, &worker->preallocated);
+	largest_merge(&scan->report->nearly_empty, &worker->nearly_empty);
 	damage_merge(&scan->damage, &worker->damage);
 	for (size_t n = 0; n < worker->worst.count; n++) {
 		errcode_t error = worst_add(&scan->report->worst, &worker->worst.files[n]);

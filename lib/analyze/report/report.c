@@ -59,6 +59,32 @@ errcode_t worst_add(struct worst_files *worst, const struct report_file *file)
 	return vector_add(&worst->files, &worst->count, &worst->capacity, file, sizeof(*file));
 }
 
+/* --- The largest inodes ------------------------------------------------------------------------------------- */
+
+void largest_add(struct largest_inodes *largest, uint32_t ino, uint64_t blocks, uint64_t names)
+{
+	unsigned int place = largest->count;
+
+	while (place && (largest->most[place - 1].blocks < blocks ||
+	                 (largest->most[place - 1].blocks == blocks && largest->most[place - 1].ino > ino)))
+		place--;
+	if (place == REPORT_MOST_NAMED)
+		return;
+	largest->count += largest->count < REPORT_MOST_NAMED;
+	for (unsigned int last = largest->count - 1; last > place; last--)
+		largest->most[last] = largest->most[last - 1];
+	largest->most[place].path = NULL;
+	largest->most[place].ino = ino;
+	largest->most[place].blocks = blocks;
+	largest->most[place].names = names;
+}
+
+void largest_merge(struct largest_inodes *to, const struct largest_inodes *from)
+{
+	for (unsigned int n = 0; n < from->count; n++)
+		largest_add(to, from->most[n].ino, from->most[n].blocks, from->most[n].names);
+}
+
 /* --- Damage ------------------------------------------------------------------------------------------------- */
 
 static bool is_before(const struct image_damage *left, const struct image_damage *right)

@@ -26,7 +26,8 @@ struct report_filesystem {
 	uint32_t cluster_blocks; /* 1 without bigalloc */
 	uint32_t blocks_per_group;
 	uint32_t groups;
-	uint32_t inodes;
+	uint32_t inodes, free_inodes;
+	uint32_t stride_blocks, stripe_blocks; /* of a RAID, as the superblock says; 0: it does not */
 	uint64_t first_block;
 	uint64_t blocks;
 	uint64_t span_blocks;    /* score_span() */
@@ -129,6 +130,10 @@ struct report_files {
 	struct report_sums symlinks;      /* long ones */
 	struct report_sums xattr_values;  /* inodes of the feature ea_inode */
 	uint64_t xattr_blocks;
+	uint64_t owned_blocks;      /* of the regular files with blocks, to the ends of their clusters */
+	uint64_t slack_bytes;       /* of these blocks, beyond the ends of the files, preallocated ones left out */
+	uint64_t stripe_pieces;     /* pieces of files that are as long as a stripe */
+	uint64_t stripe_beginning;  /* of these: that begin at one */
 	unsigned int largest_depth; /* of an extent tree, 0: all in the inode; the members before it are counts */
 	struct histogram extents_per_file; /* of regular files with blocks */
 	struct histogram extent_blocks;    /* of their extents */
@@ -142,9 +147,10 @@ struct report_directories {
 	uint64_t count;
 	uint64_t inline_data;
 	uint64_t linear;
-	uint64_t indexed[REPORT_HTREE_LEVELS]; /* htree directories by levels of index blocks below the root's */
-	uint64_t entries;                      /* names, without . and .. */
-	struct histogram blocks_per_directory; /* the members before it are counts */
+	uint64_t indexed[REPORT_HTREE_LEVELS];      /* htree directories by levels of index blocks below the root's */
+	uint64_t entries;                           /* names, without . and .. */
+	uint64_t nearly_empty, nearly_empty_blocks; /* see verdict_is_nearly_empty() */
+	struct histogram blocks_per_directory;      /* the members before it are counts */
 };
 
 struct report_file {
@@ -163,6 +169,18 @@ struct report_directory {
 	uint64_t files; /* with blocks */
 	uint64_t blocks, extents, runs, ideal_extents;
 	double score;
+};
+
+#define REPORT_MOST_NAMED 5
+
+/* The inodes with the most blocks of some kind, the largest first; among equals, the lower numbers. Zero-initialise. */
+struct largest_inodes {
+	unsigned int count;
+	struct {
+		const char *path; /* NULL: nothing names it */
+		uint32_t ino;
+		uint64_t blocks, names;
+	} most[REPORT_MOST_NAMED];
 };
 
 /*
@@ -230,14 +248,16 @@ struct report_unlink {
 	size_t shared_count;
 };
 
-/* The verdict on the layout; verdict_words() has the words. From VERDICT_FREE_SPACE on, something is wrong. */
+/* The verdict; verdict_words() has the words. From VERDICT_FREE_SPACE on, something is wrong. */
 enum verdict_kind {
 	VERDICT_FINE,
 	VERDICT_SPLIT,
 	VERDICT_SPARSE,
+	VERDICT_WASTE,
 	VERDICT_FREE_SPACE,
 	VERDICT_FILES,
 	VERDICT_BOTH,
+	VERDICT_INODES,
 	VERDICT_KINDS,
 };
 
@@ -247,7 +267,7 @@ struct report_verdict {
 	                             * little is free */
 	double score;               /* e4defrag's; the kind does not depend on it */
 	enum score_band band;
-	const char *advice[6]; /* whole sentences, literals */
+	const char *advice[10]; /* whole sentences, literals */
 	unsigned int advice_count;
 };
 
@@ -306,6 +326,8 @@ struct report {
 	struct report_files files;
 	struct report_directories directories;
 	struct worst_files worst;              /* sorted */
+	struct largest_inodes preallocated;    /* files, by their unwritten blocks */
+	struct largest_inodes nearly_empty;    /* directories */
 	struct report_directory *by_directory; /* NULL unless asked for */
 	size_t by_directory_count;
 	struct report_unlink *unlink;      /* NULL unless asked for */
@@ -334,6 +356,10 @@ MUST_CHECK errcode_t worst_add(struct worst_files *worst, const struct report_fi
 
 /* Sorts the worst file first, and drops files beyond the limit. */
 void worst_sort(struct worst_files *worst);
+
+/* Adds an inode that may be among the largest. */
+void largest_add(struct largest_inodes *largest, uint32_t ino, uint64_t blocks, uint64_t names);
+void largest_merge(struct largest_inodes *to, const struct largest_inodes *from);
 
 /* Returns a listener that adds damage to the list. One thread at a time. */
 struct damage_listener damage_list_listener(struct damage_list *list);

@@ -35,6 +35,29 @@
 /* Less is free than mke2fs reserves for root by default: the rest is in pieces, however well files were laid out. */
 #define LITTLE_FREE_PERCENT 5
 
+/* Indexed directories are half full at least, until names are removed. */
+#define EMPTY_DIRECTORY_BYTES (64u << 10)
+#define EMPTY_DIRECTORY_BLOCKS 16
+#define EMPTY_DIRECTORY_SHARE 8
+
+/* From so much on nearly empty directories are worth an action. */
+#define WASTED_DIRECTORY_BYTES (UINT64_C(1) << 20)
+
+/* Slack is worth a word if it is half of what files own, and a tenth of the filesystem. */
+#define SLACK_SHARE 2
+#define SLACK_OF_FILESYSTEM 10
+
+/*
+ * Inodes are short if fewer than a twentieth are free, and if files like those that are there would take the last one
+ * with nine tenths of the free space left, which is no mere remainder.
+ */
+#define FREE_INODES_SHARE 20
+#define INODES_LEFT_SHARE 10
+#define INODES_LEAST_FREE_BYTES (1u << 20)
+
+/* So many long pieces tell how a RAID is used. */
+#define LEAST_STRIPES 10
+
 /* Such files cannot be opened for writing, or the kernel does not exchange their blocks. */
 #define REFUSED_FLAGS (EXT2_IMMUTABLE_FL | EXT2_APPEND_FL | EXT3_JOURNAL_DATA_FL | EXT4_ENCRYPT_FL | EXT4_VERITY_FL)
 
@@ -149,6 +172,50 @@ static uint64_t free_limit(const struct report *report)
 	             free_blocks(report) / FREE_EXTENT_SHARE);
 }
 
+/* --- Room -------------------------------------------------------------------------------------------------------- */
+
+bool verdict_is_nearly_empty(uint64_t blocks, uint32_t block_bytes, uint64_t entry_bytes)
+{
+	uint64_t bytes = blocks * block_bytes;
+
+	return blocks >= EMPTY_DIRECTORY_BLOCKS && bytes >= EMPTY_DIRECTORY_BYTES &&
+	       entry_bytes * EMPTY_DIRECTORY_SHARE < bytes;
+}
+
+static bool lacks_inodes(const struct report *report)
+{
+	const struct report_filesystem *filesystem = &report->filesystem;
+	uint64_t used = filesystem->inodes - filesystem->free_inodes, left = free_blocks(report);
+	uint64_t used_blocks = filesystem->blocks > left ? filesystem->blocks - left : 1;
+
+	if (!report->has_free || !filesystem->inodes || has_little_free(report) ||
+	    left * filesystem->block_bytes < INODES_LEAST_FREE_BYTES)
+		return false;
+	if (!filesystem->free_inodes)
+		return true;
+	return (uint64_t)filesystem->free_inodes * FREE_INODES_SHARE < filesystem->inodes &&
+	       (double)filesystem->free_inodes * INODES_LEFT_SHARE < (double)left * (double)used / (double)used_blocks;
+}
+
+static bool has_much_slack(const struct report *report)
+{
+	const uint64_t slack = report->files.slack_bytes / report->filesystem.block_bytes;
+
+	return slack * SLACK_SHARE >= report->files.owned_blocks && slack &&
+	       slack * SLACK_OF_FILESYSTEM >= report->filesystem.blocks;
+}
+
+static bool has_empty_directories(const struct report *report)
+{
+	return report->directories.nearly_empty_blocks * report->filesystem.block_bytes >= WASTED_DIRECTORY_BYTES;
+}
+
+static bool misses_stripes(const struct report *report)
+{
+	return report->files.stripe_pieces >= LEAST_STRIPES &&
+	       report->files.stripe_beginning * 2 < report->files.stripe_pieces;
+}
+
 /* --- All of it --------------------------------------------------------------------------------------------------- */
 
 const char *verdict_words(enum verdict_kind kind)
@@ -157,9 +224,11 @@ const char *verdict_words(enum verdict_kind kind)
 		[VERDICT_FINE] = "fine",
 		[VERDICT_SPLIT] = "fine, many small files in two pieces",
 		[VERDICT_SPARSE] = "sparse by design",
-		[VERDICT_FREE_SPACE] = "free space",
-		[VERDICT_FILES] = "files",
-		[VERDICT_BOTH] = "both",
+		[VERDICT_WASTE] = "fine, but room is wasted",
+		[VERDICT_FREE_SPACE] = "free space in pieces",
+		[VERDICT_FILES] = "files in pieces",
+		[VERDICT_BOTH] = "files and free space in pieces",
+		[VERDICT_INODES] = "short of inodes",
 	};
 
 	return words[kind];
@@ -175,6 +244,10 @@ static enum verdict_kind decide(const struct report *report)
 		return is_scattered ? VERDICT_BOTH : VERDICT_FREE_SPACE;
 	if (is_scattered)
 		return VERDICT_FILES;
+	if (lacks_inodes(report))
+		return VERDICT_INODES;
+	if (has_much_slack(report) || has_empty_directories(report))
+		return VERDICT_WASTE;
 	if (is_much(&kinds->sparse, &kinds->all))
 		return VERDICT_SPARSE;
 	return are_many(&kinds->split, &kinds->all) ? VERDICT_SPLIT : VERDICT_FINE;
@@ -182,7 +255,7 @@ static enum verdict_kind decide(const struct report *report)
 
 static void advise(struct report_verdict *verdict, const char *sentence)
 {
-	if (verdict->advice_count < sizeof(verdict->advice) / sizeof(*verdict->advice))
+	if (sentence && verdict->advice_count < sizeof(verdict->advice) / sizeof(*verdict->advice))
 		verdict->advice[verdict->advice_count++] = sentence;
 }
 
@@ -211,15 +284,46 @@ static void advise_on_scattered(const struct report *report, struct report_verdi
 		advise(verdict, "e4defrag refuses those that are larger than what is free: free more first.");
 	if (!kinds->refused.files)
 		return;
-	if (!filesystem->has_extents)
-		advise(verdict, "e4defrag refuses ext2 and ext3: copy the scattered files, and rename the copies.");
-	else if (filesystem->cluster_blocks > 1)
+	/* Without delayed allocation, which these mounts lack, a copy is allocated block by block, too. */
+	if (!filesystem->has_extents) {
+		advise(verdict, "Mounted as ext2 or ext3 it puts copies in pieces, too, and e4defrag refuses it.");
+		advise(verdict, "Mount it with -t ext4, copy the scattered files, and rename the copies; or make it "
+		                "anew (e2populate -d).");
+	} else if (filesystem->journals_data) {
+		advise(verdict, "Its default mount option data=journal puts files in pieces, and e4defrag refuses it.");
+		advise(verdict, "Mount it with data=ordered, and run e4defrag or copy the scattered files.");
+	} else if (filesystem->cluster_blocks > 1) {
 		advise(verdict,
 		       "The kernel moves nothing with bigalloc: copy the scattered files, and rename the copies.");
-	else
+	} else {
 		advise(verdict, "e4defrag refuses some for what they are: copy these, and rename the copies.");
+	}
 }
 
+/* Advises on room, whatever the layout. */
+static void advise_on_room(const struct report *report, struct report_verdict *verdict)
+{
+	if (lacks_inodes(report))
+		advise(verdict, report->filesystem.free_inodes ?
+		                        "Few inodes are free for so much free space: make it anew with more "
+		                        "(e2populate -d, -N or -i), or larger with resize2fs." :
+		                        "No inode is free, so no file can be made: make it anew with more "
+		                        "(e2populate -d, -N or -i), or larger with resize2fs.");
+	if (has_much_slack(report))
+		advise(verdict,
+		       report->filesystem.cluster_blocks > 1 ?
+		               "Files fill little of their clusters: smaller ones (-C), or none (-O ^bigalloc), "
+		               "hold them in less." :
+		               "Files fill little of their blocks: smaller ones (-b), or -O inline_data, hold them "
+		               "in less.");
+	if (has_empty_directories(report))
+		advise(verdict, "Nearly empty directories keep their blocks: e2fsck -fD (unmounted) shortens them.");
+	if (misses_stripes(report))
+		advise(verdict,
+		       "Few long pieces of files begin at a stripe: is stripe_width (tune2fs -E) that of the RAID?");
+}
+
+/* NULL: advise_on_room() says all. */
 static const char *help_for(const struct report *report)
 {
 	static const char *const help[VERDICT_KINDS] = {
@@ -276,10 +380,17 @@ void verdict_make(struct report *report)
 	verdict->kind = decide(report);
 	if (report->damage.count || report->filesystem.missing_blocks)
 		advise_on_damage(&report->filesystem, verdict);
+	/* What is worse comes first. */
+	bool is_laid_out = verdict->kind < VERDICT_FREE_SPACE || verdict->kind == VERDICT_INODES;
+
+	if (is_laid_out)
+		advise_on_room(report, verdict);
 	if (verdict->kind == VERDICT_FILES && !has_little_free(report))
 		advise_on_scattered(report, verdict);
 	else if (verdict->kind >= VERDICT_FREE_SPACE || !verdict->advice_count || has_little_free(report))
 		advise(verdict, help_for(report));
+	if (!is_laid_out)
+		advise_on_room(report, verdict);
 	if (files->by_indirect && report->filesystem.has_extents)
 		advise(verdict,
 		       "Files with indirect maps take fewer blocks once they are copied, or chattr +e is run.");

@@ -25,6 +25,9 @@ enum file_obstacle verdict_obstacle(const struct report *report, uint32_t inode_
 enum file_kind verdict_decide(struct report_kinds *kinds, const struct file_layout *layout, uint64_t map_blocks,
                               uint64_t ideal, enum file_obstacle obstacle, uint32_t block_bytes);
 
+/* True of a directory that is long for the names in it, whose entries take so many bytes at least. */
+bool verdict_is_nearly_empty(uint64_t blocks, uint32_t block_bytes, uint64_t entry_bytes);
+
 /* "well", "scattered", "sparse" or "split". */
 const char *file_kind_word(enum file_kind kind);
 
