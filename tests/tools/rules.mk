@@ -44,4 +44,5 @@ preloaded := \
 	fail_writes \
 	host_verity \
 	many_processors \
-	no_waiting
+	no_waiting \
+	note_writes
