@@ -70,6 +70,7 @@ source_sources := \
 	lib/source/pack/layer_scan.c \
 	lib/source/pack/pack_index_make.c \
 	lib/source/pack/pack_index_read.c \
+	lib/source/pack/pack_leaves.c \
 	lib/source/pack/pack_lists.c \
 	lib/source/pack/pack_options.c \
 	lib/source/pack/pack_places.c \

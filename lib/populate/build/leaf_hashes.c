@@ -38,6 +38,18 @@ void leaf_hashes_forget(struct leaf_hashes *leaves, size_t count, uint64_t offse
 			                          memory_order_relaxed);
 }
 
+errcode_t leaf_hashes_take(struct leaf_hashes *leaves, const uint8_t *hashes, uint64_t data_block, uint64_t count)
+{
+	const struct hash_tree *tree = leaves->tree;
+	errcode_t error = leaves->known ? whole_write(leaves->descriptor, hashes, (size_t)count << tree->slot_bits,
+	                                              leaves->tree_offset_bytes + hash_tree_leaf(tree, data_block)) :
+	                                  0;
+
+	if (!error && leaves->known)
+		set_known(leaves, data_block, data_block + count);
+	return error;
+}
+
 errcode_t leaf_hashes_note(struct leaf_hashes *leaves, const void *bytes, size_t count, uint64_t offset_bytes)
 {
 	const struct hash_tree *tree = leaves->tree;

@@ -3,7 +3,7 @@
  * The hashes of contents that are written to the image, taken while they are in the processor's cache. They go to their
  * places in the hash tree, whose file need not have room in memory: of an image of 1 TiB they are 8 GiB. What is not
  * noted here is read when the tree is made (populate/output/dm_verity.h): metadata, and contents that share blocks with
- * the source.
+ * the source, unless hashes are kept beside it (source/pack/pack_leaves.h).
  */
 #pragma once
 
@@ -29,6 +29,10 @@ void leaf_hashes_free(struct leaf_hashes *leaves);
  */
 MUST_CHECK errcode_t leaf_hashes_note(struct leaf_hashes *leaves, const void *bytes, size_t count,
                                       uint64_t offset_bytes);
+
+/* Takes hashes that are known of so many data blocks, which have been written. Any thread. Errors of writing. */
+MUST_CHECK errcode_t leaf_hashes_take(struct leaf_hashes *leaves, const uint8_t *hashes, uint64_t data_block,
+                                      uint64_t count);
 
 /*
  * Other bytes have been written there, whose hashes are not noted: metadata, in blocks that were free when contents

@@ -8,6 +8,7 @@
 #include "populate/build/run_writer.h"
 #include "populate/data/block_sharing.h"
 #include "populate/metadata/flags.h"
+#include "source/pack/pack_leaves.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
 #include "support/vector.h"
@@ -284,6 +285,54 @@ static errcode_t copy_pieces(struct moving *moving, const struct workplace *work
 	return error;
 }
 
+/* --- Their hashes ------------------------------------------------------------------------------------------------- */
+
+/* A salt of the image's own would be another one for each image, and none is met again. */
+static bool takes_hashes(const struct plan *plan, const struct leaf_hashes *leaves)
+{
+	return leaves && leaves->known && plan->options->dm_verity.has_salt && plan->options->layer_cache.path &&
+	       leaves->tree->data_block_bits == PACK_LEAVES_BLOCK_BITS &&
+	       plan->format.block_bits == PACK_LEAVES_BLOCK_BITS;
+}
+
+static errcode_t take_of_run(struct leaf_hashes *leaves, const struct content_run *run, const struct pack_leaves *kept)
+{
+	const uint64_t first = (run->from_bytes - PACK_LEAVES_START_BYTES) >> PACK_LEAVES_BLOCK_BITS;
+
+	if (!kept->hashes || first >= kept->blocks || run->blocks > kept->blocks - first)
+		return 0;
+	return leaf_hashes_take(leaves, kept->hashes + (first << leaves->tree->slot_bits), run->start, run->blocks);
+}
+
+/* For dm-verity: the hashes that are kept beside the packs. Runs of one pack follow each other. */
+static errcode_t take_hashes(const struct moving *moving, const struct workplace *work)
+{
+	struct leaf_hashes *leaves = moving->file->sink.leaves;
+	const struct content_runs *runs = moving->runs;
+	struct pack_leaves kept = { 0 };
+	struct layer_cache *cache;
+	int pack = -1;
+
+	if (!runs->count || !takes_hashes(moving->plan, leaves))
+		return 0;
+	errcode_t error = layer_cache_open(&moving->plan->options->layer_cache, &cache, work->problem);
+
+	for (size_t number = 0; !error && number < runs->count; number++) {
+		const struct content_run *run = &runs->list[number];
+
+		if (run->descriptor != pack) {
+			pack_leaves_free(&kept);
+			error = pack_leaves_get(cache, run->descriptor, leaves->tree, work->pool, &kept, work->problem);
+		}
+		pack = run->descriptor;
+		if (!error)
+			error = take_of_run(leaves, run, &kept);
+	}
+	pack_leaves_free(&kept);
+	layer_cache_close(cache);
+	return error;
+}
+
 errcode_t content_runs_move(const struct plan *plan, struct image_file *file, const struct workplace *work,
                             struct content_runs *runs, uint64_t *shared_bytes)
 {
@@ -294,6 +343,8 @@ errcode_t content_runs_move(const struct plan *plan, struct image_file *file, co
 		error = list_pieces(&moving);
 	if (!error && moving.count)
 		error = copy_pieces(&moving, work);
+	if (!error)
+		error = take_hashes(&moving, work);
 	free(moving.pieces);
 	return error;
 }

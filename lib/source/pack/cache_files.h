@@ -10,7 +10,8 @@
 /* The version (PACK_VERSION) is in the name, so that programs of several versions can share a folder. */
 #define PACK_SUFFIX ".v2.pack"
 #define MAKING_SUFFIX ".making"
-#define PIN_SUFFIX ".pin" /* after the name of the pack's file */
+#define PIN_SUFFIX ".pin"       /* after the name of the pack's file */
+#define LEAVES_SUFFIX ".leaves" /* source/pack/pack_leaves.h */
 #define BLOB_PREFIX "blob."
 
 /* Room for the name of each file. */

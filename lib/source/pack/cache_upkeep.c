@@ -89,6 +89,29 @@ static errcode_t list_file(const struct layer_cache *cache, const char *file, vo
 	return vector_add(&list->entries, &list->count, &list->capacity, &entry, sizeof(entry));
 }
 
+/* Is this file one of hashes of this pack? */
+static bool belongs_to(const char *file, const char *pack)
+{
+	char own[CACHE_NAME_BYTES];
+
+	cache_pack_file(pack, own);
+	return !strncmp(file, own, strlen(own)) && file[strlen(own)] == '.' && ends_with(file, LEAVES_SUFFIX);
+}
+
+/* Hashes count with their pack. */
+static errcode_t count_leaves(const struct layer_cache *cache, const char *file, void *context)
+{
+	struct entry_list *list = context;
+	struct stat status;
+
+	if (!ends_with(file, LEAVES_SUFFIX) || fstatat(cache->directory, file, &status, AT_SYMLINK_NOFOLLOW))
+		return 0;
+	for (size_t i = 0; i < list->count; i++)
+		if (belongs_to(file, list->entries[i].name))
+			list->entries[i].disk_bytes += (uint64_t)status.st_blocks * 512;
+	return 0;
+}
+
 static int compare_entries(const void *one, const void *other)
 {
 	const struct layer_entry *first = one, *second = other;
@@ -105,6 +128,8 @@ errcode_t layer_cache_list(struct layer_cache *cache, struct layer_entry **ret, 
 	struct entry_list list = { 0 };
 	errcode_t error = visit_files(cache, list_file, &list, problem);
 
+	if (!error)
+		error = visit_files(cache, count_leaves, &list, problem);
 	*ret = list.entries;
 	*count = list.count;
 	if (list.count)
@@ -173,6 +198,13 @@ static errcode_t drop_blob(const struct layer_cache *cache, const char *file, vo
 	return unlinkat(cache->directory, file, 0) && errno != ENOENT ? errno : 0;
 }
 
+static errcode_t drop_leaves(const struct layer_cache *cache, const char *file, void *context)
+{
+	if (!belongs_to(file, context))
+		return 0;
+	return unlinkat(cache->directory, file, 0) && errno != ENOENT ? errno : 0;
+}
+
 static errcode_t drop_entry(struct layer_cache *cache, const struct layer_entry *entry, struct layer_drop *dropped,
                             struct problem *problem)
 {
@@ -190,12 +222,13 @@ static errcode_t drop_entry(struct layer_cache *cache, const struct layer_entry 
 	}
 	dropped->used += is_used;
 	dropped->packs += !is_used;
-	dropped->bytes += bytes;
+	dropped->bytes += is_used ? 0 : entry->disk_bytes;
 	if (is_used)
 		return 0;
 	cache_pin_file(entry->name, file);
 	(void)!unlinkat(cache->directory, file, 0);
-	return visit_files(cache, drop_blob, (void *)digest_of(entry->name), problem);
+	error = visit_files(cache, drop_leaves, (void *)entry->name, problem);
+	return error ? error : visit_files(cache, drop_blob, (void *)digest_of(entry->name), problem);
 }
 
 /* Packs as the user names them: by the digest in their name, or that of a blob which unpacks to them. */

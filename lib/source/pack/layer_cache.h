@@ -7,6 +7,7 @@
  *   blob.DIGEST         a blob of an OCI image that was found to unpack to a layer: "DIFF_ID BYTES\n"
  *   KIND.DIGEST.making  a pack that is being made; DIGEST is that of the file of which it is made
  *   KIND.DIGEST.v1.pack.pin  says that the pack is not dropped to make room
+ *   KIND.DIGEST.v1.pack.KEY.leaves  hashes of its blocks for dm-verity (pack_leaves.h)
  *   lock                held by the process that drops what was not used for long
  *
  * A claim of an image's author never leads to a pack: a layer is found by the digest of its blob alone, and the name of
