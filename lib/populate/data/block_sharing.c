@@ -69,13 +69,16 @@ static errcode_t refuse(struct problem *problem, errcode_t error, const char *pa
 	                          "%s; --reflink=auto copies what cannot be shared", reason);
 }
 
-/* Refuses archives, whose members begin wherever the previous member ended. */
+/* Refuses archives with contents for the image: members begin wherever the previous member ended. */
 static errcode_t check_sources(const struct plan *plan, const struct workplace *work)
 {
-	for (uint32_t number = 0; number < plan->source->tree->origin_count; number++) {
-		const struct tree_origin *origin = &plan->source->tree->origins[number];
+	const struct tree *tree = plan->source->tree;
 
-		if (origin->contents && !origin->contents->begins_in_blocks)
+	for (uint32_t number = 0; number < tree->node_count; number++) {
+		const struct tree_node *node = &tree->nodes[number];
+		const struct tree_origin *origin = &tree->origins[node->origin];
+
+		if (S_ISREG(node->mode) && node->size_bytes && origin->contents && !origin->contents->begins_in_blocks)
 			return refuse(work->problem, EINVAL, origin->path,
 			              "files in archives do not begin where blocks of the filesystem do");
 	}

@@ -4,9 +4,9 @@
  * manifest.json, which names the configuration and the layers of each image. Newer ones hold an OCI layout besides,
  * whose blobs are the same files; there a layer may be packed. Members may be links to others.
  *
- * The name is FILE, FILE:NAME with one of the image's names as "docker load" shows them, or FILE:@N with the number of
- * one, from 0 on. FILE has no colon. The configuration's sha256, after which it is named, is checked, and so is that of
- * each unpacked layer: the configuration has these digests (rootfs.diff_ids).
+ * The name is FILE, FILE:NAME with one of the image's names as "docker load" shows them (docker.io/library/ may be left
+ * out), or FILE:@N with the number of one, from 0 on. FILE has no colon. The configuration's sha256, after which it is
+ * named, is checked, and so is that of each unpacked layer: the configuration has these digests (rootfs.diff_ids).
  *
  * Errors as in oci_image.c.
  */
@@ -42,16 +42,29 @@ static errcode_t refuse(const struct docker_image *image, struct problem *proble
 	return problem_set_reason(problem, EINVAL, image->files.path, "cannot use", MANIFEST " %s", reason);
 }
 
+/* What is not said of the registry is Docker's: skopeo writes docker.io/library/NAME, where docker writes NAME. */
+static const char *short_name(const char *name)
+{
+	static const char *const parts[] = { "docker.io/", "library/" };
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (!strncmp(name, parts[i], strlen(parts[i])))
+			name += strlen(parts[i]);
+	return name;
+}
+
 static bool has_name(const json_object *description, const char *name)
 {
+	const char *wanted = short_name(name);
+	const size_t length = strlen(wanted);
 	const json_object *names = json_object_object_get(description, "RepoTags");
 
 	for (size_t i = 0; json_object_is_type(names, json_type_array) && i < json_object_array_length(names); i++) {
 		const char *text = json_object_get_string(json_object_array_get_idx(names, i));
-		size_t length = strlen(name);
 
+		text = text ? short_name(text) : "";
 		/* A name without a tag is that of the tag "latest". */
-		if (text && !strncmp(text, name, length) && (!text[length] || !strcmp(text + length, ":latest")))
+		if (length && !strncmp(text, wanted, length) && (!text[length] || !strcmp(text + length, ":latest")))
 			return true;
 	}
 	return false;
