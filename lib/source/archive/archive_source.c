@@ -346,23 +346,22 @@ static errcode_t build_limited(struct archive_scan *scan, const struct archive_k
 	return limited_reader_end(&reader, error, scan->name, scan->problem);
 }
 
-/* The layer has been unpacked. */
+/* The layer has been unpacked. What is not packed has the digest of its file, if that is known. */
 static errcode_t check_diff_id(const struct source *source, struct archive_facts *facts, struct problem *problem)
 {
 	char digits[SOURCE_DIGEST_DIGITS + 1];
 
+	if (!facts->is_packed)
+		return *source->digest ? source_diff_id_check(source, source->digest, problem) : 0;
 	source_digest_text(&facts->unpacked, digits);
-	if (strcmp(digits, source->diff_id) == 0)
-		return 0;
-	return problem_set_reason(problem, EINVAL, source_file_name(source), "cannot use",
-	                          "it is damaged: the sha256 of what it unpacks to is %s", digits);
+	return source_diff_id_check(source, digits, problem);
 }
 
 static errcode_t scan_archive(struct source *source, const struct scan_options *options, struct pool *pool,
                               struct tree *tree, struct problem *problem)
 {
 	/* The caller compares the facts that it asks for. */
-	const bool is_compared = source->must_unpack_to_diff_id && !options->facts;
+	const bool is_compared = *source->diff_id && !options->facts;
 	struct archive_facts facts = { .hashes_unpacked = true };
 	struct scan_options own = *options;
 	struct archive_scan scan = {

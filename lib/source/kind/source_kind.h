@@ -107,9 +107,9 @@ struct source {
 	struct file_version version;
 	/* A layer of which this is known; empty: not. The file has not been compared with it unless is_checked. */
 	char digest[SOURCE_DIGEST_DIGITS + 1];  /* the sha256 of its file */
-	uint64_t bytes;                         /* how many that has */
-	char diff_id[SOURCE_DIGEST_DIGITS + 1]; /* of what that unpacks to */
-	bool must_unpack_to_diff_id;            /* else it is damaged */
+	const char *sha512;                     /* borrowed; that of its file, until it is checked; NULL: unknown */
+	uint64_t bytes;                         /* how many that has, where a digest is known */
+	char diff_id[SOURCE_DIGEST_DIGITS + 1]; /* the sha256 of what that unpacks to, else it is damaged */
 	struct warnings warnings;               /* owned; what was not taken of it as it is, in the last scan() */
 };
 

@@ -150,7 +150,7 @@ static const char *digest_of_name(const char *name, char digits[SOURCE_DIGEST_DI
 		return NULL;
 	memcpy(digits, file, length);
 	digits[length] = '\0';
-	return source_digest_is_valid(digits) ? digits : NULL;
+	return source_digest_is_valid(digits, SOURCE_DIGEST_DIGITS) ? digits : NULL;
 }
 
 static errcode_t read_configuration(struct docker_image *image, const struct scan_options *options,
@@ -195,8 +195,10 @@ static errcode_t add_layer(struct docker_image *image, const char *name, const c
 
 	if (error)
 		return error;
-	error = is_packed(image, &layer.file, &layer.must_unpack_to_it);
-	layer.digest = layer.must_unpack_to_it ? "" : diff_id;
+	bool is_unlike = false;
+
+	error = is_packed(image, &layer.file, &is_unlike);
+	layer.digest = is_unlike ? "" : diff_id;
 	if (!error)
 		return image_layers_add(&image->layers, &layer);
 	problem_set(problem, error, layer.file.name, "cannot read");
@@ -224,7 +226,7 @@ static errcode_t read_layers(struct docker_image *image, struct problem *problem
 
 		if (!json_object_is_type(name, json_type_string))
 			return refuse(image, problem, "has a layer whose name is not a text");
-		if (!diff_id)
+		if (!diff_id || image_digest_is_sha512(diff_id))
 			return problem_set_reason(problem, EINVAL, image->configuration_file.name, "cannot use",
 			                          "one of its rootfs.diff_ids is not \"sha256:\" and 64 hexadecimal "
 			                          "digits");

@@ -12,8 +12,6 @@
 #include "support/io/whole_io.h"
 #include "support/text/json_document.h"
 
-#define DIGEST_PREFIX "sha256:"
-
 errcode_t image_files_open_archive(struct image_files *files, char *path, struct problem *problem)
 {
 	struct stat status;
@@ -94,15 +92,23 @@ static errcode_t open_file(const struct image_file *file, int *descriptor, uint6
 static errcode_t check_digest(const char *name, const char *digest, const char *text, size_t bytes,
                               struct problem *problem)
 {
-	char digits[SOURCE_DIGEST_DIGITS + 1];
-	struct sha256_ctx hash;
+	char digits[SOURCE_SHA512_DIGITS + 1];
+	struct sha256_ctx sha256;
+	struct sha512_ctx sha512;
 
-	sha256_init(&hash);
-	sha256_update(&hash, bytes, (const uint8_t *)text);
-	source_digest_text(&hash, digits);
+	if (image_digest_is_sha512(digest)) {
+		sha512_init(&sha512);
+		sha512_update(&sha512, bytes, (const uint8_t *)text);
+		source_sha512_text(&sha512, digits);
+	} else {
+		sha256_init(&sha256);
+		sha256_update(&sha256, bytes, (const uint8_t *)text);
+		source_digest_text(&sha256, digits);
+	}
 	if (strcmp(digits, digest) == 0)
 		return 0;
-	return problem_set_reason(problem, EINVAL, name, "cannot use", "it is damaged: its sha256 is %s", digits);
+	return problem_set_reason(problem, EINVAL, name, "cannot use", "it is damaged: its sha%d is %s",
+	                          image_digest_is_sha512(digest) ? 512 : 256, digits);
 }
 
 errcode_t image_file_document(const struct image_file *file, const char *digest, uint64_t size_bytes, json_object **ret,
@@ -160,8 +166,17 @@ const char *image_text(const json_object *object, const char *key)
 
 const char *image_digest(const char *text)
 {
-	const size_t prefix = strlen(DIGEST_PREFIX);
+	const size_t prefix = strlen("sha256:");
+	const char *digits = text && strlen(text) > prefix ? text + prefix : "";
 
-	return text && !strncmp(text, DIGEST_PREFIX, prefix) && source_digest_is_valid(text + prefix) ? text + prefix :
-	                                                                                                NULL;
+	return (source_digest_is_valid(digits, SOURCE_DIGEST_DIGITS) && !strncmp(text, "sha256:", prefix)) ||
+	                       (source_digest_is_valid(digits, SOURCE_SHA512_DIGITS) &&
+	                        !strncmp(text, "sha512:", prefix)) ?
+	               digits :
+	               NULL;
+}
+
+bool image_digest_is_sha512(const char *digits)
+{
+	return strlen(digits) == SOURCE_SHA512_DIGITS;
 }

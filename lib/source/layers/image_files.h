@@ -47,7 +47,7 @@ void image_file_release(struct image_file *file);
 
 /*
  * Reads the file as a JSON object, which the caller releases with json_object_put(). If digest is not NULL, its size
- * and its sha256 (64 digits) are checked. EINVAL with a reason, EFBIG, errors of reading.
+ * and its sha256 or sha512 (64 or 128 digits) are checked. EINVAL with a reason, EFBIG, errors of reading.
  */
 MUST_CHECK errcode_t image_file_document(const struct image_file *file, const char *digest, uint64_t size_bytes,
                                          json_object **document, struct problem *problem);
@@ -58,8 +58,11 @@ struct source image_file_layer(const struct image_file *file);
 /* Returns a member's text; "" if it is missing or not a text. */
 const char *image_text(const json_object *object, const char *key);
 
-/* Returns the 64 hexadecimal digits that follow "sha256:"; NULL: the text is no such digest. */
+/* Returns the 64 hexadecimal digits that follow "sha256:", or 128 after "sha512:"; NULL: the text is no such digest. */
 const char *image_digest(const char *text);
+
+/* Are these the digits of a sha512? */
+bool image_digest_is_sha512(const char *digits);
 
 static inline void image_document_put(json_object **document)
 {

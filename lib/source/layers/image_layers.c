@@ -59,9 +59,11 @@ static struct source layer_source(const struct image_layer *layer)
 {
 	struct source source = image_file_layer(&layer->file);
 
-	strcpy(source.digest, layer->digest);
+	if (image_digest_is_sha512(layer->digest))
+		source.sha512 = layer->digest;
+	else
+		strcpy(source.digest, layer->digest);
 	strcpy(source.diff_id, layer->diff_id);
-	source.must_unpack_to_diff_id = layer->must_unpack_to_it;
 	return source;
 }
 
@@ -78,10 +80,11 @@ static errcode_t check_layer(void *context, unsigned int worker, size_t index, s
 	return source_digest_check(&layer->checked, problem);
 }
 
+/* The cache knows layers by their sha256. */
 static bool all_have_digests(const struct image_layers *layers)
 {
 	for (uint32_t i = 0; i < layers->count; i++)
-		if (!*layers->list[i].digest)
+		if (strlen(layers->list[i].digest) != SOURCE_DIGEST_DIGITS)
 			return false;
 	return true;
 }
@@ -105,6 +108,7 @@ errcode_t image_layers_give(const struct image_layers *layers, source_layer_take
 		if (layer->first->checked.is_checked) {
 			source.is_checked = true;
 			source.version = layer->first->checked.version;
+			source.sha512 = NULL;
 			strcpy(source.digest, layer->first->checked.digest);
 		}
 		error = take(context, &source);

@@ -6,9 +6,8 @@
 
 struct image_layer {
 	struct image_file file;    /* owned */
-	const char *digest;        /* borrowed; 64 digits of its file, which has file.bytes; "": unknown */
-	const char *diff_id;       /* borrowed; the digest of what it unpacks to, 64 digits; "": unknown */
-	bool must_unpack_to_it;    /* nothing else shows that it is whole */
+	const char *digest;        /* borrowed; of its file, which has file.bytes (image_digest()); "": unknown */
+	const char *diff_id;       /* borrowed; the sha256 of what it unpacks to, 64 digits; "": unknown */
 	struct image_layer *first; /* the first layer that is the same file; only that one is read */
 	struct source checked;     /* of the first one, when it has been checked */
 };
@@ -32,7 +31,7 @@ MUST_CHECK errcode_t image_layers_add(struct image_layers *layers, const struct 
 
 /*
  * Workers read the layers to check them, and close them: there may be more than can be open. With a cache for layers
- * (options->layers) those that have a digest are not read: the cache checks the others when it reads them. But an image
+ * (options->layers) those that have a sha256 are not read: the cache checks the others when it reads them. But an image
  * with more layers than the cache takes may have one of them a thousand times, which is read to be checked only once.
  * EINVAL, with the reason: a layer is damaged.
  */

@@ -2,7 +2,7 @@
 /*
  * An image in an OCI image layout as a source: a directory as skopeo, umoci, buildah and buildkit write it, or a tar
  * archive of one. index.json leads through further indexes to a manifest, and the manifest to the layers, which are
- * archives. All these files are named by their sha256, which is checked.
+ * archives. All these files are named by their sha256 or sha512, which is checked.
  *
  * The name is DIR or DIR:REF, where REF is the value of the annotation org.opencontainers.image.ref.name; DIR has no
  * colon. If several images are left, the one for the wanted platform is taken, which is linux on this host's processor
@@ -29,7 +29,7 @@
 /* A blob's description in a document, from which its texts are borrowed. */
 struct oci_blob {
 	const char *media_type;
-	const char *digest; /* 64 digits */
+	const char *digest; /* see image_digest() */
 	uint64_t size_bytes;
 	struct image_file file; /* owned */
 };
@@ -41,6 +41,14 @@ struct oci_image {
 	json_object *configuration; /* NULL: it was not read */
 	struct image_layers layers; /* their texts are borrowed from the manifest and the configuration */
 };
+
+/* The path of the blob with this digest in the layout. The caller frees it; NULL: no memory. */
+static char *blob_path(const char *digest)
+{
+	char *path;
+
+	return asprintf(&path, "blobs/sha%d/%s", image_digest_is_sha512(digest) ? 512 : 256, digest) < 0 ? NULL : path;
+}
 
 /* Reads and checks a descriptor: the path of its blob cannot lead out of the layout. document: the name of the file
  * that has the descriptor. The caller releases blob->file. */
@@ -58,14 +66,15 @@ static errcode_t describe(const struct oci_image *image, const char *document, c
 		                          "a descriptor needs mediaType, digest and size");
 	if (!image_digest(digest))
 		return problem_set_reason(problem, EINVAL, document, "cannot use",
-		                          "the digest \"%.160s\" is not \"sha256:\" and 64 hexadecimal digits", digest);
+		                          "the digest \"%.160s\" is not \"sha256:\" and 64 hexadecimal digits, or "
+		                          "\"sha512:\" and 128",
+		                          digest);
 	blob->media_type = media_type;
 	blob->digest = image_digest(digest);
 	blob->size_bytes = (uint64_t)json_object_get_int64(size);
-	if (asprintf(&path, "blobs/sha256/%s", blob->digest) < 0) {
-		path = NULL;
+	path = blob_path(blob->digest);
+	if (!path)
 		return problem_set(problem, ENOMEM, document, "cannot use");
-	}
 	return image_files_find(&image->files, path, &blob->file, problem);
 }
 
@@ -168,10 +177,8 @@ static bool is_there(const void *context, const json_object *descriptor)
 {
 	const struct oci_image *image = context;
 	const char *digest = image_digest(image_text(descriptor, "digest"));
-	SCOPE_FREE char *path = NULL;
+	SCOPE_FREE char *path = digest ? blob_path(digest) : NULL;
 
-	if (digest && asprintf(&path, "blobs/sha256/%s", digest) < 0)
-		path = NULL;
 	return !path || image_files_have(&image->files, path);
 }
 
@@ -197,16 +204,32 @@ static errcode_t find_manifest(struct oci_image *image, const char *reference, c
 	return error ? error : check_schema(image->manifest, image->manifest_file.name, problem);
 }
 
-/* Notes what the configuration says of each layer: the digest of what it unpacks to. */
-static const char *diff_id_of(const struct oci_image *image, size_t count, size_t index)
+static const json_object *diff_ids(const struct oci_image *image)
 {
-	const json_object *list =
-		json_object_object_get(json_object_object_get(image->configuration, "rootfs"), "diff_ids");
-	const char *digest = NULL;
+	return json_object_object_get(json_object_object_get(image->configuration, "rootfs"), "diff_ids");
+}
 
-	if (json_object_is_type(list, json_type_array) && json_object_array_length(list) == count)
-		digest = image_digest(json_object_get_string(json_object_array_get_idx(list, index)));
-	return digest ? digest : "";
+/* The digest that a layer unpacks to, as the configuration says. A sha512 is not compared: no program makes one. */
+static const char *diff_id_of(const struct oci_image *image, size_t index)
+{
+	const json_object *list = diff_ids(image);
+	const char *digest = json_object_is_type(list, json_type_array) ?
+	                             image_digest(json_object_get_string(json_object_array_get_idx(list, index))) :
+	                             NULL;
+
+	return digest && !image_digest_is_sha512(digest) ? digest : "";
+}
+
+/* An artifact's configuration says nothing of layers. */
+static errcode_t check_diff_ids(const struct oci_image *image, size_t count, struct problem *problem)
+{
+	const json_object *list = diff_ids(image);
+
+	if (!json_object_is_type(list, json_type_array) || json_object_array_length(list) == count)
+		return 0;
+	return problem_set_reason(problem, EINVAL, image->manifest_file.name, "cannot use",
+	                          "it has %zu layers, and its configuration %zu rootfs.diff_ids", count,
+	                          json_object_array_length(list));
 }
 
 static errcode_t read_layers(struct oci_image *image, struct problem *problem)
@@ -217,7 +240,10 @@ static errcode_t read_layers(struct oci_image *image, struct problem *problem)
 
 	if (!count)
 		return problem_set_reason(problem, EINVAL, path, "cannot use", "the image has no layers");
-	errcode_t error = image_layers_create(&image->layers, count, path, problem);
+	errcode_t error = check_diff_ids(image, count, problem);
+
+	if (!error)
+		error = image_layers_create(&image->layers, count, path, problem);
 
 	for (size_t i = 0; !error && i < count; i++) {
 		struct oci_blob blob;
@@ -231,7 +257,7 @@ static errcode_t read_layers(struct oci_image *image, struct problem *problem)
 		blob.file.bytes = blob.size_bytes;
 		const struct image_layer layer = { .file = blob.file,
 			                           .digest = blob.digest,
-			                           .diff_id = diff_id_of(image, count, i) };
+			                           .diff_id = diff_id_of(image, i) };
 
 		error = image_layers_add(&image->layers, &layer);
 		if (!error && !is_whole)
@@ -266,8 +292,8 @@ static errcode_t read_configuration(struct oci_image *image, const struct scan_o
 }
 
 /*
- * Unless it is asked for, the configuration is only read for the cache, and no image is refused for it: what is no
- * image of a container, but an artifact, has layers and an empty configuration.
+ * Unless it is asked for, the configuration is only read for what layers unpack to, and no image is refused since it
+ * cannot be read: what is no image of a container, but an artifact, has layers and an empty configuration.
  */
 static errcode_t use_configuration(struct oci_image *image, const struct scan_options *options, struct problem *problem)
 {
@@ -275,7 +301,7 @@ static errcode_t use_configuration(struct oci_image *image, const struct scan_op
 
 	if (options->platform || options->configuration)
 		return read_configuration(image, options, problem);
-	if (options->layers && read_configuration(image, options, &unused))
+	if (read_configuration(image, options, &unused))
 		problem_clear(&unused);
 	return 0;
 }

@@ -176,7 +176,7 @@ bool cache_blob_find(const struct layer_cache *cache, const char *digest, uint64
 	memcpy(diff_id, text, SOURCE_DIGEST_DIGITS);
 	diff_id[SOURCE_DIGEST_DIGITS] = '\0';
 	snprintf(expected, sizeof(expected), "%s %" PRIu64 "\n", diff_id, bytes);
-	return source_digest_is_valid(diff_id) && !strcmp(text, expected);
+	return source_digest_is_valid(diff_id, SOURCE_DIGEST_DIGITS) && !strcmp(text, expected);
 }
 
 /* A reader that comes in between, or a crash, finds a text that is not whole, and so none. */

@@ -180,7 +180,7 @@ static void read_blob(const struct layer_cache *cache, const char *file, char di
 
 	memset(diff_id, 0, SOURCE_DIGEST_DIGITS + 1);
 	if (descriptor < 0 || read(descriptor, diff_id, SOURCE_DIGEST_DIGITS) != (ssize_t)SOURCE_DIGEST_DIGITS ||
-	    !source_digest_is_valid(diff_id))
+	    !source_digest_is_valid(diff_id, SOURCE_DIGEST_DIGITS))
 		*diff_id = '\0';
 }
 

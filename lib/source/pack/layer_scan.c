@@ -202,23 +202,6 @@ static errcode_t try_pack(struct layer_scan *scan, const char *name)
 	return error;
 }
 
-/*
- * An image whose configuration says something else is damaged. Without the cache nobody would know, so it is read
- * without.
- */
-static errcode_t check_diff_id(struct layer_scan *scan, const char *diff_id)
-{
-	const struct source *source = scan->source;
-	struct problem problem = { 0 };
-
-	if (!*source->diff_id || !strcmp(source->diff_id, diff_id))
-		return 0;
-	problem_set_reason(&problem, EINVAL, source_file_name(source), "cannot be kept",
-	                   "the sha256 of what it unpacks to is %s, and the image's configuration says %s", diff_id,
-	                   source->diff_id);
-	return go_without(scan, &problem);
-}
-
 /* The name that the source's pack has, if that is known without reading the source; else "". */
 static void find_name(const struct layer_scan *scan, char name[PACK_NAME_BYTES], char diff_id[SOURCE_DIGEST_DIGITS + 1])
 {
@@ -355,9 +338,9 @@ static errcode_t learn_name(struct layer_scan *scan, struct archive_facts *facts
 	*is_there = false;
 	if (!scan->is_layer)
 		return 0;
-	errcode_t error = check_diff_id(scan, digest);
+	errcode_t error = source_diff_id_check(source, digest, scan->problem);
 
-	if (error || scan->is_direct)
+	if (error)
 		return error;
 	error = cache_blob_note(scan->cache, source->digest, source->bytes, digest);
 	if (error) {
@@ -449,8 +432,8 @@ static errcode_t get_pack(struct layer_scan *scan)
 	while (!error && !scan->tree && !scan->is_direct) {
 		find_name(scan, name, diff_id);
 		if (*diff_id)
-			error = check_diff_id(scan, diff_id);
-		if (!error && *name && !scan->is_direct)
+			error = source_diff_id_check(scan->source, diff_id, scan->problem);
+		if (!error && *name)
 			error = try_pack(scan, name);
 		if (!error && !scan->tree && !scan->is_direct)
 			error = make_or_wait(scan);
