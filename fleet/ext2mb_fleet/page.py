@@ -110,10 +110,10 @@ def verdict(tasks: int, failed: int, judged: int, bad: int) -> str:
     if failed:
         words, colour = f"{failed} of {tasks} tasks failed", "bad"
     elif bad:
-        words, colour = f"{bad} of {judged} images are fragmented", "bad"
+        words, colour = f"{bad} of {judged} images are not fine", "bad"
     else:
         words, colour = "fine", "fine"
-    more = f"<p>{bad} of {judged} images are fragmented.</p>\n" if failed and bad else ""
+    more = f"<p>{bad} of {judged} images are not fine.</p>\n" if failed and bad else ""
     return f'<section><h2 class="verdict {colour}">Verdict: {words}</h2>\n{more}</section>\n'
 
 
