@@ -314,6 +314,18 @@ static bool fits_with_least_inodes(struct sizing *sizing, const char *size)
 	return !error && !size_missing_inodes(sizing) && size_spare_blocks(sizing) >= 0;
 }
 
+/* A journal as large as that of the source may be the most of a small image: mke2fs wants it to be less than half. */
+static const char *journal_hint(const struct sizing *sizing, uint64_t least_kib)
+{
+	uint64_t mib;
+
+	for (size_t option = 0; option < sizing->run.words.option_count; option++)
+		if (sscanf(sizing->run.words.options[option], "-Jsize=%" SCNu64, &mib) == 1 &&
+		    mib * 1024 * 3 > least_kib)
+			return " (the journal is as large as that of the source: -J size=N makes a smaller one)";
+	return "";
+}
+
 /*
  * Reports how large the image would have to be, unless the size is enough after all. found is the problem with the size
  * itself, which is reported if it is another one.
@@ -344,8 +356,8 @@ static errcode_t too_small(struct sizing *sizing, const char *size, struct probl
 	}
 	problem_clear(found);
 	return problem_set_reason(problem, EXT2MB_ET_NO_SPACE, sizing->plan->options->image, "the source does not fit",
-	                          "it needs %" PRIu64 "K more; the size must be at least %" PRIu64 "K",
-	                          least_kib > kib ? least_kib - kib : 0, least_kib);
+	                          "it needs %" PRIu64 "K more; the size must be at least %" PRIu64 "K%s",
+	                          least_kib > kib ? least_kib - kib : 0, least_kib, journal_hint(sizing, least_kib));
 }
 
 /* Tries the size that the user asks for, or that of the file or device to write in place. */
