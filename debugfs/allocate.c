@@ -27,7 +27,7 @@ errcode_t request_open(struct shell *shell)
 	if (optind + 1 != shell->word_count)
 		return WRONG_USAGE;
 	if (filesystem_is_open(&shell->filesystem))
-		return problem_set_reason(&shell->problem, EBUSY, shell->filesystem.target.path, "open",
+		return problem_set_reason(&shell->problem, EBUSY, place_shown(&shell->filesystem.place), "open",
 		                          "it is open: close it first");
 	/* The new allocator has counted nothing. */
 	shell->counted = (struct ext2mb_stats){ .struct_bytes = sizeof(shell->counted) };

@@ -35,7 +35,7 @@ static void release(struct filesystem *filesystem)
 		filesystem->is_journalled = false;
 	if (filesystem->fs)
 		ext2fs_free(filesystem->fs);
-	target_free(&filesystem->target);
+	place_leave(&filesystem->place);
 	*filesystem = (struct filesystem){ 0 };
 }
 
@@ -52,16 +52,28 @@ static errcode_t refuse_mounted(const char *path, struct problem *problem)
 	return 0;
 }
 
-static errcode_t open_on(struct filesystem *filesystem, const struct policy_options *policy, struct problem *problem)
+static errcode_t check_writing(const struct place *place, const char *name, struct problem *problem)
 {
-	const char *path = filesystem->target.path;
+	if (place_is_unpacked(place))
+		return place_refuse_writing(name, "cannot open for writing", problem);
+	errcode_t error = target_check_end(&place->target, name, "cannot open for writing", problem);
+
+	return error ? error : refuse_mounted(place->target.path, problem);
+}
+
+static errcode_t open_on(struct filesystem *filesystem, const char *name, const struct policy_options *policy,
+                         struct problem *problem)
+{
+	const char *path = filesystem->place.target.path;
 	int flags = filesystem->is_writable ? EXT2_FLAG_RW | EXT2_FLAG_EXCLUSIVE : 0;
-	errcode_t error = filesystem->is_writable ? refuse_mounted(path, problem) : 0;
+	errcode_t error = filesystem->is_writable ? check_writing(&filesystem->place, name, problem) : 0;
 
 	if (error)
 		return error;
 	error = fs_open_with(filesystem->is_journalled ? ext2mb_transaction_io_manager(0) : unix_io_manager, path, 0,
 	                     flags, &filesystem->fs);
+	if (error == EXT2_ET_BAD_MAGIC || error == EXT2_ET_SHORT_READ)
+		error = target_explain(&filesystem->place.target, error, problem);
 	if (error)
 		return problem_set(problem, error, path, "cannot open the filesystem");
 	/* A filesystem with wrong descriptors may be read: their groups are left out. */
@@ -79,10 +91,10 @@ errcode_t filesystem_open(struct filesystem *filesystem, const char *name, enum 
 		.is_writable = access != FILESYSTEM_READ,
 		.is_journalled = access == FILESYSTEM_JOURNALLED,
 	};
-	errcode_t error = target_find(name, 0, 0, &filesystem->target, problem);
+	errcode_t error = place_find(name, 0, 0, NULL, NULL, &filesystem->place, problem);
 
 	if (!error)
-		error = open_on(filesystem, policy, problem);
+		error = place_rename(&filesystem->place, open_on(filesystem, name, policy, problem), problem);
 	if (error)
 		release(filesystem);
 	return error;
@@ -118,7 +130,8 @@ errcode_t filesystem_sync(struct filesystem *filesystem, struct problem *problem
 	if (!error && filesystem->is_journalled)
 		error = ext2mb_transaction_commit(filesystem->fs);
 	if (error)
-		return problem_set(problem, error, filesystem->target.path, "cannot write the filesystem's state");
+		return problem_set(problem, error, place_shown(&filesystem->place),
+		                   "cannot write the filesystem's state");
 	filesystem->is_changed = false;
 	return 0;
 }
@@ -130,7 +143,8 @@ errcode_t filesystem_preview(struct filesystem *filesystem, preview_function sho
 
 	if (!error)
 		error = preview_commit(filesystem->fs->io, show, context);
-	return error ? problem_set(problem, error, filesystem->target.path, "cannot prepare the transaction") : 0;
+	return error ? problem_set(problem, error, place_shown(&filesystem->place), "cannot prepare the transaction") :
+	               0;
 }
 
 errcode_t filesystem_close(struct filesystem *filesystem, struct problem *problem)
@@ -152,7 +166,7 @@ errcode_t filesystem_read_orphans(struct filesystem *filesystem, struct problem 
 
 	if (!error)
 		return 0;
-	problem_set(problem, error, filesystem->target.path, "cannot read the orphans");
+	problem_set(problem, error, place_shown(&filesystem->place), "cannot read the orphans");
 	if (*why)
 		problem_add(problem, "; %s", why);
 	return error;

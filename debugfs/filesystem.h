@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "image/target.h"
 #include "compare/policies.h"
+#include "source/disk/place.h"
 #include "transaction/preview.h"
 
 /* A file of alloc -i. It is kept open, so that its preallocations stay. */
@@ -21,7 +21,7 @@ struct open_file {
 
 /* All zeros: no filesystem is open. */
 struct filesystem {
-	struct target target;
+	struct place place;
 	ext2_filsys fs;
 	struct ext2mb *mb;
 	struct ext2mb_worker *worker;

@@ -56,7 +56,7 @@ errcode_t request_check(struct shell *shell)
 	if (!error)
 		error = ext2mb_check(mb, why, sizeof(why));
 	if (error && *why)
-		return problem_set_reason(&shell->problem, error, filesystem->target.path, "check", "%s", why);
+		return problem_set_reason(&shell->problem, error, place_shown(&filesystem->place), "check", "%s", why);
 	if (error)
 		return error;
 	/* `check` reports all damage, also what the user has been told before. */

@@ -24,10 +24,10 @@ int shell_tell_corruption(struct shell *shell)
 	    stats.corrupt_groups == filesystem->corrupt_groups)
 		return EXIT_SUCCESS;
 	filesystem->corrupt_groups = stats.corrupt_groups;
-	shell_fail(shell,
-	           print_failure_reason(EXT2MB_ET_CORRUPT_GROUP, filesystem->target.path, "the filesystem is damaged",
-	                                "%" PRIu64 " group%s corrupt and left out: run e2fsck", stats.corrupt_groups,
-	                                stats.corrupt_groups == 1 ? " is" : "s are"));
+	shell_fail(shell, print_failure_reason(EXT2MB_ET_CORRUPT_GROUP, place_shown(&filesystem->place),
+	                                       "the filesystem is damaged",
+	                                       "%" PRIu64 " group%s corrupt and left out: run e2fsck",
+	                                       stats.corrupt_groups, stats.corrupt_groups == 1 ? " is" : "s are"));
 	return EXIT_FAILURE;
 }
 

@@ -83,9 +83,8 @@ static int print_damage(const struct subject *subject)
 		snprintf(left_out, sizeof(left_out), "%" PRIu64 " left out:", report->damage.count);
 	if (filesystem->missing_blocks)
 		print_failure_reason(EXT2_ET_SHORT_READ, subject->volume.path, "cannot read all of it",
-		                     "it is cut off: %" PRIu64 " of its %" PRIu64 " blocks are there%s%s",
-		                     filesystem->blocks - filesystem->missing_blocks, filesystem->blocks,
-		                     *left_out ? "; " : "", left_out);
+		                     VOLUME_CUT_OFF "%s%s", filesystem->blocks - filesystem->missing_blocks,
+		                     filesystem->blocks, *left_out ? "; " : "", left_out);
 	else
 		print_failure_reason(EXT2_ET_CORRUPT_SUPERBLOCK, subject->volume.path, "cannot read all of it", "%s%s",
 		                     filesystem->is_mounted ? "it is mounted; " : "", left_out);
@@ -270,10 +269,10 @@ static errcode_t compare_with_old(const struct command *command, struct subject 
 	if (!old)
 		return 0;
 	errcode_t error =
-		place_find(old, command->offset_bytes, command->partition, command->progress, &place, problem);
+		find_place(old, command->offset_bytes, command->partition, command->progress, &place, problem);
 
 	if (!error)
-		error = place_rename(&place, read_delta(command, subject, &place.target, delta, problem), old, problem);
+		error = place_rename(&place, read_delta(command, subject, &place.target, delta, problem), problem);
 	place_leave(&place);
 	if (error)
 		return error;

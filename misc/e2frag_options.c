@@ -18,7 +18,7 @@ static const char usage[] =
 	"Usage: e2frag [options] IMAGE|DEVICE|LABEL=...|UUID=...\n"
 	"       e2frag [options] IMAGE IMAGE...\n"
 	"Shows how fragmented the files and the free space of an ext2, ext3 or ext4 filesystem are, without a mount.\n"
-	"An image may be packed (gzip, zstd, xz) or qcow2.\n";
+	"An image may be packed (gzip, zstd, xz, bzip2 ...), qcow2 or Android sparse; - is standard input.\n";
 
 static const char *form_name(unsigned int index)
 {

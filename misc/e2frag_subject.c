@@ -8,72 +8,21 @@
 
 #include "analyze/read/filesystem.h"
 #include "image/replayed.h"
-#include "source/disk/raw_image.h"
 #include "tool.h"
 
-/* --- Where it is -------------------------------------------------------------------------------------------------- */
-
-static errcode_t unpack(const char *name, enum raw_image_packing packing, enum progress_style style, int *raw,
-                        struct problem *problem)
+errcode_t find_place(const char *name, uint64_t offset_bytes, unsigned int partition, enum progress_style style,
+                     struct place *place, struct problem *problem)
 {
 	struct progress *progress = NULL;
 	errcode_t error = progress_start(stderr, style, &progress);
 
+	*place = (struct place){ 0 };
 	if (error)
 		return problem_set(problem, error, NULL, "cannot show progress");
-	error = raw_image_unpack(name, packing, progress, raw, problem);
+	error = place_find(name, offset_bytes, partition, NULL, progress, place, problem);
 	progress_end(progress);
 	return error;
 }
-
-struct raw_path {
-	char text[32];
-};
-
-static struct raw_path raw_path_of(int descriptor)
-{
-	struct raw_path path;
-
-	snprintf(path.text, sizeof(path.text), "/proc/self/fd/%d", descriptor);
-	return path;
-}
-
-errcode_t place_find(const char *name, uint64_t offset_bytes, unsigned int partition, enum progress_style style,
-                     struct place *place, struct problem *problem)
-{
-	enum raw_image_packing packing = raw_image_packing_of(name);
-	struct raw_path path;
-
-	*place = (struct place){ .raw = -1 };
-	if (packing == RAW_IMAGE_NOT_PACKED)
-		return target_find(name, offset_bytes, partition, &place->target, problem);
-	errcode_t error = unpack(name, packing, style, &place->raw, problem);
-
-	if (error)
-		return error;
-	path = raw_path_of(place->raw);
-	error = target_find(path.text, offset_bytes, partition, &place->target, problem);
-	return place_rename(place, error, name, problem);
-}
-
-void place_leave(struct place *place)
-{
-	target_free(&place->target);
-	if (place->raw >= 0)
-		close(place->raw);
-	place->raw = -1;
-}
-
-errcode_t place_rename(const struct place *place, errcode_t error, const char *name, struct problem *problem)
-{
-	if (place->raw >= 0 && problem->path && !strcmp(problem->path, raw_path_of(place->raw).text)) {
-		free(problem->path);
-		problem->path = strdup(name);
-	}
-	return error;
-}
-
-/* --- The subject -------------------------------------------------------------------------------------------------- */
 
 /* What cannot be read as if its journal had been replayed is read as it lies; refusal says why. */
 static errcode_t open_volume(struct subject *subject, struct problem *refusal, struct problem *problem)
@@ -116,26 +65,26 @@ static void warn(const struct subject *subject, const struct problem *refusal)
 errcode_t subject_open(const char *name, uint64_t offset_bytes, unsigned int partition, bool may_be_saved,
                        enum progress_style style, struct subject *subject, struct problem *problem)
 {
-	*subject = (struct subject){ .name = name, .place.raw = -1 };
+	*subject = (struct subject){ .name = name };
 	if (may_be_saved && saved_report_is(name))
 		return saved_report_read(name, &subject->saved, problem);
 	subject->report = calloc(1, sizeof(*subject->report));
 	if (!subject->report)
 		return problem_set(problem, ENOMEM, name, "cannot open");
-	errcode_t error = place_find(name, offset_bytes, partition, style, &subject->place, problem);
+	errcode_t error = find_place(name, offset_bytes, partition, style, &subject->place, problem);
 
 	if (error)
 		return error;
 	struct problem refusal = { 0 };
 
-	subject->path = subject->place.raw >= 0 ? name : subject->place.target.path;
+	subject->path = place_shown(&subject->place);
 	error = open_volume(subject, &refusal, problem);
 	if (!error) {
 		subject->report->filesystem.target = name;
 		warn(subject, &refusal);
 	}
 	problem_clear(&refusal);
-	return place_rename(&subject->place, error, name, problem);
+	return place_rename(&subject->place, error, problem);
 }
 
 void subject_leave(struct subject *subject)
@@ -143,9 +92,7 @@ void subject_leave(struct subject *subject)
 	if (subject->is_open)
 		volume_close(&subject->volume);
 	subject->is_open = false;
-	if (subject->place.raw >= 0)
-		close(subject->place.raw);
-	subject->place.raw = -1;
+	raw_image_close(&subject->place.raw);
 }
 
 void subject_close(struct subject *subject)

@@ -4,26 +4,9 @@
 
 #include "analyze/forms/saved_report.h"
 #include "analyze/report/report.h"
-#include "image/target.h"
 #include "image/volume.h"
+#include "source/disk/place.h"
 #include "support/run/progress.h"
-
-/* Where a filesystem is, by its name on the command line; a packed image is unpacked into a file without a name. */
-struct place {
-	struct target target;
-	int raw; /* the unpacked file, -1: it is not packed */
-};
-
-/*
- * Finds it, as target_find() does, and unpacks it, with progress in that style on standard error. The caller calls
- * place_leave() in any case. Problems have the name of the packed file.
- */
-MUST_CHECK errcode_t place_find(const char *name, uint64_t offset_bytes, unsigned int partition,
-                                enum progress_style style, struct place *place, struct problem *problem);
-void place_leave(struct place *place);
-
-/* Gives a problem that names the unpacked file the name of the packed one. Returns error. */
-errcode_t place_rename(const struct place *place, errcode_t error, const char *name, struct problem *problem);
 
 /* An open filesystem and its report, or only a report that --json wrote: saved.text. */
 struct subject {
@@ -36,6 +19,10 @@ struct subject {
 	bool is_left_out; /* it could not be read */
 	struct saved_report saved;
 };
+
+/* place_find(), with progress in that style on standard error. */
+MUST_CHECK errcode_t find_place(const char *name, uint64_t offset_bytes, unsigned int partition,
+                                enum progress_style style, struct place *place, struct problem *problem);
 
 /*
  * Opens a filesystem, and warns on standard error if its report may be wrong. offset_bytes, partition: as for

@@ -41,12 +41,13 @@ static const struct option_row own_rows[] = {
 	  .kind = ARGUMENT_FILE,
 	  FIELD(sources),
 	  .set = add_source,
-	  .help = "the directory, the archive (tar, cpio, zip, also compressed; -: standard input; others\n"
-	          "as KIND:FILE: 7z, ar, cab, iso, lha, rar, rpm, warc, xar), the manifest (FILE.mtree,\n"
-	          "mtree:FILE), the container image (oci:DIR[:REF], oci-archive:FILE[:REF],\n"
-	          "docker-archive:FILE[:NAME]) or the image or device with ext2, ext3 or\n"
-	          "ext4 (image:FILE[?offset=N,noload] where it is not told by itself) to put into the\n"
-	          "filesystem; several are laid over each other, the last one on top" },
+	  .help = "the directory (dir:DIR where it holds an OCI image), the archive (tar, cpio, zip, also\n"
+	          "compressed; -: standard input; others as KIND:FILE: 7z, ar, cab, iso, lha, rar, rpm, warc,\n"
+	          "xar), the manifest (FILE.mtree, mtree:FILE), the container image (oci:DIR[:REF],\n"
+	          "oci-archive:FILE[:REF], docker-archive:FILE[:NAME]) or the image or device with ext2, ext3\n"
+	          "or ext4, also packed, qcow2 or Android sparse (image:FILE[?offset=N,noload] where it is not\n"
+	          "told by itself) to put into the filesystem; several are laid over each other, the last one\n"
+	          "on top" },
 	PLATFORM_ROW(options.platform),
 	{ .name = "exclude",
 	  .argument = "PATTERN",

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "image/target.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <blkid/blkid.h>
 
 #include "ext2fs/fs_errors.h"
+#include "image/volume.h"
+#include "support/io/whole_io.h"
 
+#define SUPERBLOCK_OFFSET 1024
+#define CUT_OFF_BYTES 96 /* of the reason */
 #define SECTOR_BYTES 512 /* libblkid's sectors, whatever the device's own */
 
 static void cleanup_probe(blkid_probe *probe)
@@ -112,14 +119,47 @@ static const char *known_reason(const struct target *target)
 	return NULL;
 }
 
+/* How many of the blocks that the superblock counts are there? False: all of them, or that is no superblock. */
+static bool is_cut_off(const char *path, uint64_t offset_bytes, char *reason, size_t count)
+{
+	SCOPE_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	off_t end = descriptor < 0 ? -1 : lseek(descriptor, 0, SEEK_END);
+	struct ext2_super_block super;
+
+	if (end < 0 || (uint64_t)end < offset_bytes ||
+	    whole_read(descriptor, &super, sizeof(super), offset_bytes + SUPERBLOCK_OFFSET) ||
+	    le16toh(super.s_magic) != EXT2_SUPER_MAGIC ||
+	    le32toh(super.s_log_block_size) > EXT2_MAX_BLOCK_LOG_SIZE - EXT2_MIN_BLOCK_LOG_SIZE)
+		return false;
+	bool has_more = le32toh(super.s_feature_incompat) & EXT4_FEATURE_INCOMPAT_64BIT;
+	uint64_t blocks =
+		le32toh(super.s_blocks_count) | (has_more ? (uint64_t)le32toh(super.s_blocks_count_hi) << 32 : 0);
+	uint64_t there = ((uint64_t)end - offset_bytes) >> (EXT2_MIN_BLOCK_LOG_SIZE + le32toh(super.s_log_block_size));
+
+	snprintf(reason, count, VOLUME_CUT_OFF, there, blocks);
+	return there < blocks;
+}
+
+errcode_t target_check_end(const struct target *target, const char *name, const char *action, struct problem *problem)
+{
+	char reason[CUT_OFF_BYTES];
+
+	return is_cut_off(target->path, target->offset_bytes, reason, sizeof(reason)) ?
+	               problem_set_reason(problem, EXT2_ET_SHORT_READ, name, action, "%s", reason) :
+	               0;
+}
+
 errcode_t target_explain(const struct target *target, errcode_t error, struct problem *problem)
 {
 	const char *reason = known_reason(target);
+	char cut_off[CUT_OFF_BYTES];
 	bool may_have_partitions = error == EXT2_ET_BAD_MAGIC && !target->offset_bytes && !reason;
 	unsigned int partitions = may_have_partitions ? count_partitions(target->path) : 0;
 
 	if (!reason && error == EXT2_ET_SHORT_READ)
-		reason = "it is cut off: it ends before the end of the superblock or of the group descriptors";
+		reason = is_cut_off(target->path, target->offset_bytes, cut_off, sizeof(cut_off)) ?
+		                 cut_off :
+		                 "it is cut off: it ends before the end of the superblock or of the group descriptors";
 	if (!reason && !partitions)
 		return error;
 	problem_clear(problem);

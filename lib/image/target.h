@@ -27,3 +27,7 @@ void target_free(struct target *target);
  * doubt; returned if no other error applies.
  */
 MUST_CHECK errcode_t target_explain(const struct target *target, errcode_t error, struct problem *problem);
+
+/* As volume_check_end(), of a filesystem that libext2fs opens. 0 also if there is none. */
+MUST_CHECK errcode_t target_check_end(const struct target *target, const char *name, const char *action,
+                                      struct problem *problem);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "journal/journal_overlay.h"
@@ -16,6 +17,14 @@ void volume_close(struct volume *volume)
 	journal_overlay_free(volume->overlay);
 	free(volume->group);
 	fs_zones_free(&volume->zones);
+}
+
+errcode_t volume_check_end(const struct volume *volume, const char *name, const char *action, struct problem *problem)
+{
+	uint64_t end = volume->geometry.end_block, there = volume->readable_end;
+
+	return there >= end ? 0 :
+	                      problem_set_reason(problem, EXT2_ET_SHORT_READ, name, action, VOLUME_CUT_OFF, there, end);
 }
 
 void volume_check_descriptors(const struct volume *volume, const struct damage_listener *damage)

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <inttypes.h>
 #include <stddef.h>
 
 #include "allocator/fs/fs_zones.h"
@@ -74,6 +75,15 @@ MUST_CHECK errcode_t volume_open(const char *path, uint64_t offset_bytes, struct
                                  struct problem *problem);
 
 void volume_close(struct volume *volume);
+
+/* What is said of a filesystem that its device has a part of, as for printf(3): how many blocks are there, of how many.
+ */
+#define VOLUME_CUT_OFF "it is cut off: %" PRIu64 " of its %" PRIu64 " blocks are there"
+
+/* EXT2_ET_SHORT_READ, and how much is there, if the device ends before the filesystem. name, action: as messages have
+ * them. */
+MUST_CHECK errcode_t volume_check_end(const struct volume *volume, const char *name, const char *action,
+                                      struct problem *problem);
 
 /*
  * From now on the volume reads all blocks through an overlay of its journal; this reads superblock and descriptors

@@ -27,6 +27,7 @@
 #include "populate/scan_sources.h"
 #include "populate/size/size.h"
 #include "populate/verify/verify.h"
+#include "source/disk/place.h"
 #include "support/io/same_file.h"
 #include "support/run/interrupt.h"
 #include "support/seconds.h"
@@ -449,7 +450,7 @@ static errcode_t open_old(struct populating *run)
 	if (run->output.in_place && is_same_storage(options->against, options->image))
 		return problem_set_reason(run->work.problem, EINVAL, options->against, "cannot compare with it",
 		                          "it is what is to be written to; give a copy of it");
-	return delta_old_open(options->against, options->offset_bytes, &run->old, run->work.problem);
+	return place_open_old(options->against, options->offset_bytes, &run->old, run->work.problem);
 }
 
 static errcode_t compare_with_old(struct populating *run)

@@ -14,9 +14,10 @@ source_sources := \
 	lib/source/archive/limited_reader.c \
 	lib/source/archive/unpacking.c \
 	lib/source/archive/zip_names.c \
+	lib/source/disk/android_sparse.c \
+	lib/source/disk/place.c \
 	lib/source/disk/qcow2.c \
 	lib/source/disk/raw_image.c \
-	lib/source/disk/sparse_file.c \
 	lib/source/host/data_segments.c \
 	lib/source/host/directory_scan.c \
 	lib/source/host/directory_source.c \
@@ -38,6 +39,7 @@ source_sources := \
 	lib/source/image/image_tree.c \
 	lib/source/image/image_verity.c \
 	lib/source/image/image_workers.c \
+	lib/source/kind/disk_form.c \
 	lib/source/kind/links_below.c \
 	lib/source/kind/source_digest.c \
 	lib/source/kind/source_kind.c \
@@ -82,6 +84,7 @@ source_sources := \
 	lib/source/unpack/gzip.c \
 	lib/source/unpack/inflate.c \
 	lib/source/unpack/packed_reader.c \
+	lib/source/unpack/sparse_file.c \
 	lib/source/unpack/spool_directory.c \
 	lib/source/unpack/unpack_stream.c \
 	lib/source/unpack/unpacked_store.c \

@@ -13,8 +13,8 @@
 
 /* All kinds of sources. A name without a prefix goes to the first kind that takes it; the archive kind takes any. */
 static const struct source_kind *const kinds[] = {
-	&directory_source, &manifest_source,    &image_source,          &archive_source,
-	&oci_image_source, &oci_archive_source, &docker_archive_source,
+	&oci_image_source, &directory_source,   &manifest_source,       &image_source,
+	&archive_source,   &oci_archive_source, &docker_archive_source,
 };
 
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
@@ -54,7 +54,9 @@ bool source_is_standard_input(const char *name)
 {
 	struct source source = { .path = name };
 
-	return (!has_prefix(&source) || source.kind->scan) && !strcmp(source.path, "-");
+	has_prefix(&source);
+	return source.path[0] == '-' &&
+	       (!source.path[1] || (source.kind && source.kind->list_layers && source.path[1] == ':'));
 }
 
 /* A reference may follow the name of an OCI image: DIR:REF. */
@@ -74,22 +76,46 @@ bool sources_have_host(const char *const *sources, uint32_t count)
 	return has_host;
 }
 
-errcode_t source_scan(struct source *source, const struct scan_options *options, struct pool *pool, struct tree **ret,
+static errcode_t scan(struct source *source, const struct scan_options *options, struct pool *pool, struct tree **ret,
                       struct problem *problem)
 {
 	struct tree *tree = calloc(1, sizeof(*tree));
+	errcode_t error = tree ? source->kind->scan(source, options, pool, tree, problem) : ENOMEM;
+
+	*ret = error ? NULL : tree;
+	if (error)
+		tree_destroy(tree);
+	return error;
+}
+
+/* What came through a pipe has turned out to be an image. */
+static errcode_t scan_disk(const struct source *source, const struct scan_options *options, struct pool *pool,
+                           struct tree **ret, struct problem *problem)
+{
+	SCOPE_CLOSE const int descriptor = source->disk_descriptor;
+	struct source image = { .kind = &image_source, .path = source->path };
+	char path[32];
+
+	problem_clear(problem);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
+	if (descriptor >= 0) {
+		image.path = path;
+		image.name = source_file_name(source);
+	}
+	return scan(&image, options, pool, ret, problem);
+}
+
+errcode_t source_scan(struct source *source, const struct scan_options *options, struct pool *pool, struct tree **ret,
+                      struct problem *problem)
+{
 	errcode_t error = *source->digest && !source->is_checked ? source_digest_check(source, problem) : 0;
 
-	if (!error)
-		error = tree ? source->kind->scan(source, options, pool, tree, problem) : ENOMEM;
-
 	*ret = NULL;
-	if (error) {
-		tree_destroy(tree);
-		return problem_set(problem, error, source->path, "cannot read");
-	}
-	*ret = tree;
-	return 0;
+	if (!error)
+		error = scan(source, options, pool, ret, problem);
+	if (error && source->is_disk)
+		error = scan_disk(source, options, pool, ret, problem);
+	return error ? problem_set(problem, error, source->path, "cannot read") : 0;
 }
 
 struct stack {
@@ -101,6 +127,7 @@ struct stack {
 	enum whiteout_form whiteouts; /* the form of the layers that are added */
 	const struct scan_options *options;
 	const struct source_base *base;
+	struct held_descriptors held;
 	bool has_base_layer; /* the first of the layers is the base's */
 };
 
@@ -171,9 +198,9 @@ static errcode_t read_layer(struct stack *stack, size_t number, struct pool *poo
 		struct tree_origin *origin = &layer->tree->origins[i];
 
 		origin->source = (uint32_t)number;
-		/* Standard input has no path by which it could be opened again. */
+		/* Standard input, and what was unpacked, have no path by which they could be opened again. */
 		if (number >= SOURCE_MOST_OPEN_LAYERS && origin->contents->open_late &&
-		    strcmp(stack->sources[number].path, "-") != 0)
+		    strcmp(stack->sources[number].path, "-") != 0 && !stack->held.count)
 			origin->contents->open_late(origin);
 	}
 	return 0;
@@ -315,8 +342,10 @@ errcode_t sources_scan(const char *const *sources, uint32_t count, const struct 
                        const struct scan_options *options, struct pool *pool, struct tree **ret,
                        struct problem *problem)
 {
-	struct stack stack = { .options = options, .base = layering->base };
+	struct scan_options own = *options;
+	struct stack stack = { .options = &own, .base = layering->base };
 
+	own.held = &stack.held;
 	*ret = NULL;
 	errcode_t error = list_layers(&stack, sources, count, layering->whiteouts, pool, problem);
 
@@ -339,6 +368,9 @@ errcode_t sources_scan(const char *const *sources, uint32_t count, const struct 
 		free((char *)stack.sources[i].name);
 		warnings_clear(&stack.sources[i].warnings);
 	}
+	for (size_t i = 0; i < stack.held.count; i++)
+		close(stack.held.list[i]);
+	free(stack.held.list);
 	free(stack.layers);
 	free(stack.sources);
 	return error;

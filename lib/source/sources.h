@@ -36,10 +36,12 @@ MUST_CHECK errcode_t sources_scan(const char *const *sources, uint32_t count, co
 
 /*
  * The source that a name says, never its bytes: otherwise the author of an archive could make it a manifest, whose
- * lines name files of this host. KIND:NAME is one of that kind (manual page e2populate(8)); else a directory if there
- * is one of that name, or nothing; else a manifest if the file's name ends in .mtree, and how it is packed; else an
- * image of ext2, ext3 or ext4 if the file begins with one and not with an archive, which is the one thing that bytes
- * decide (an image names no files of this host either); else a common archive, "-" one on standard input.
+ * lines name files of this host. KIND:NAME is one of that kind (manual page e2populate(8)); else an OCI image if a
+ * directory of that name has a layout's files; else a directory if there is one, or nothing; else a manifest if the
+ * file's name ends in .mtree, and how it is packed; else an image of ext2, ext3 or ext4 if the file, unpacked perhaps,
+ * begins with one and not with an archive, which is the one thing that bytes decide (an image names no files of this
+ * host either); else a common archive, "-" one on standard input. What comes through a pipe as such an archive may turn
+ * out to be an image when it is scanned.
  */
 struct source source_of(const char *name);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Images of disks that are packed with gzip, zstd or xz, and qcow2: a raw image, or a problem. */
+/* Images of disks that are packed, qcow2 and Android sparse ones: a raw image, or a problem. */
 #include "fuzz.h"
 
 #include <signal.h>
@@ -18,22 +18,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 	const struct rlimit limit = { MOST_UNPACKED, RLIM_INFINITY };
 	struct fuzz_path path = fuzz_file("disk", bytes, count);
 	struct problem problem = { 0 };
-	enum raw_image_packing packing = raw_image_packing_of(path.text);
-	int raw;
+	struct raw_image image;
+	struct stat status;
+	uint8_t head[DISK_FORM_BYTES];
+	char what[RAW_IMAGE_FORM_BYTES];
 
-	if (packing == RAW_IMAGE_NOT_PACKED)
+	(void)!raw_image_head(path.text, head);
+	if (!raw_image_form(path.text, what))
 		return 0;
 	setenv("TMPDIR", fuzz_folder(), 1);
 	signal(SIGXFSZ, SIG_IGN);
 	setrlimit(RLIMIT_FSIZE, &limit);
-	errcode_t error = raw_image_unpack(path.text, packing, NULL, &raw, &problem);
-	struct stat status;
+	errcode_t error = raw_image_open(path.text, NULL, NULL, &image, &problem);
 
 	fuzz_check_problem(error, &problem);
-	FUZZ_CHECK((raw >= 0) == !error);
-	if (!error) {
-		FUZZ_CHECK(fstat(raw, &status) == 0 && S_ISREG(status.st_mode) && !status.st_nlink);
-		close(raw);
-	}
+	FUZZ_CHECK(error || (image.descriptor >= 0 && image.path));
+	if (!error)
+		FUZZ_CHECK(fstat(image.descriptor, &status) == 0 && S_ISREG(status.st_mode) && !status.st_nlink);
+	raw_image_close(&image);
 	return 0;
 }

@@ -258,6 +258,7 @@ enum verdict_kind {
 	VERDICT_FILES,
 	VERDICT_BOTH,
 	VERDICT_INODES,
+	VERDICT_UNKNOWN, /* parts are damaged or missing */
 	VERDICT_KINDS,
 };
 

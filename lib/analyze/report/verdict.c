@@ -229,9 +229,15 @@ const char *verdict_words(enum verdict_kind kind)
 		[VERDICT_FILES] = "files in pieces",
 		[VERDICT_BOTH] = "files and free space in pieces",
 		[VERDICT_INODES] = "short of inodes",
+		[VERDICT_UNKNOWN] = "unknown",
 	};
 
 	return words[kind];
+}
+
+static bool is_whole(const struct report *report)
+{
+	return !report->damage.count && !report->filesystem.missing_blocks;
 }
 
 static enum verdict_kind decide(const struct report *report)
@@ -240,6 +246,8 @@ static enum verdict_kind decide(const struct report *report)
 	uint64_t limit = report->verdict.free_limit_blocks;
 	bool is_scattered = is_much(&kinds->scattered, &kinds->all);
 
+	if (!is_whole(report))
+		return VERDICT_UNKNOWN;
 	if (limit && histogram_weighted_percentile(&report->free.sizes, 50) < limit)
 		return is_scattered ? VERDICT_BOTH : VERDICT_FREE_SPACE;
 	if (is_scattered)
@@ -378,8 +386,10 @@ void verdict_make(struct report *report)
 	if (report->has_free && !has_little_free(report))
 		verdict->free_limit_blocks = free_limit(report);
 	verdict->kind = decide(report);
-	if (report->damage.count || report->filesystem.missing_blocks)
+	if (!is_whole(report))
 		advise_on_damage(&report->filesystem, verdict);
+	if (verdict->kind == VERDICT_UNKNOWN)
+		return;
 	/* What is worse comes first. */
 	bool is_laid_out = verdict->kind < VERDICT_FREE_SPACE || verdict->kind == VERDICT_INODES;
 

@@ -5,31 +5,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "ondisk/android_sparse.h"
 #include "populate/format/filesystem.h"
 #include "support/run/interrupt.h"
 
-#define SPARSE_MAGIC 0xed26ff3au
 #define BUFFER_BYTES (1u << 20)
-
-struct sparse_header {
-	uint32_t magic;
-	uint16_t major, minor;
-	uint16_t header_bytes, chunk_header_bytes;
-	uint32_t block_bytes, blocks, chunks;
-	uint32_t checksum; /* 0: none */
-};
-
-_Static_assert(sizeof(struct sparse_header) == 28, "as in the file");
-
-enum chunk_type { CHUNK_RAW = 0xcac1, CHUNK_FILL = 0xcac2, CHUNK_ANY = 0xcac3 };
-
-struct chunk_header {
-	uint16_t type, reserved;
-	uint32_t blocks;
-	uint32_t bytes; /* in the file, with this header */
-};
-
-_Static_assert(sizeof(struct chunk_header) == 12, "as in the file");
 
 struct conversion {
 	struct image source, target;

@@ -8,6 +8,7 @@
 #include "ext2fs/fs_errors.h"
 #include "image/inode.h"
 #include "populate/plan/block_runs.h"
+#include "source/disk/place.h"
 #include "support/io/same_file.h"
 #include "support/run/interrupt.h"
 
@@ -110,7 +111,6 @@ static void describe(struct base_image *base)
 errcode_t base_image_open(struct scanned *scanned, bool in_place, const struct workplace *work)
 {
 	const char *path = work->options->stable_from;
-	struct problem problem = { 0 };
 
 	if (!path)
 		return 0;
@@ -123,8 +123,14 @@ errcode_t base_image_open(struct scanned *scanned, bool in_place, const struct w
 	struct base_image *base = scanned->base = calloc(1, sizeof(*base));
 	if (!base)
 		return problem_set(work->problem, ENOMEM, path, "cannot open");
-	errcode_t error = volume_open(path, work->options->offset_bytes, &base->volume, &problem);
-	problem_clear(&problem);
+	struct problem problem = { 0 };
+	errcode_t error = place_open_volume(path, work->options->offset_bytes, &base->volume, &problem);
+
+	/* What libext2fs says of it has no reason, and is said below. */
+	if (problem.reason)
+		*work->problem = problem;
+	else
+		problem_clear(&problem);
 	if (error)
 		return problem_set(work->problem, error, path, "cannot open the earlier image");
 	base->is_open = true;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "source/unpack/sparse_file.h"
 #include "source/unpack/unpacked_store.h"
 #include "support/buffer_size.h"
 #include "support/io/whole_io.h"
@@ -237,6 +238,13 @@ static errcode_t examine(struct archive_input *input, int descriptor, uint64_t m
 	return 0;
 }
 
+/* A boot block of zeros is an empty tar archive, too: what comes after it tells. */
+static void look_for_disk(struct archive_input *input, const uint8_t *bytes, size_t count)
+{
+	input->disk = disk_form_of(bytes, count);
+	input->has_disk = input->disk || (count >= 512 && bytes[510] == 0x55 && bytes[511] == 0xaa);
+}
+
 /* Reads the beginning, and takes off what the file is packed with. libarchive still gets these bytes. */
 static errcode_t begin(struct archive_input *input, int descriptor, const struct archive_kind *kind,
                        uint64_t most_bytes, const struct scan_options *options)
@@ -257,6 +265,7 @@ static errcode_t begin(struct archive_input *input, int descriptor, const struct
 	input->unpacking.options = options;
 	error = unpacking_open(&input->unpacking, &input->file, (const uint8_t *)input->buffer, input->buffer_bytes);
 	look_at_text(input, input->unpacking.beginning, input->unpacking.beginning_bytes);
+	look_for_disk(input, input->unpacking.beginning, input->unpacking.beginning_bytes);
 	return error;
 }
 
@@ -358,6 +367,9 @@ static errcode_t refuse(struct archive_input *input)
 
 	if (input->kind->is_left_out)
 		snprintf(input->refusal, sizeof(input->refusal), "the static tools cannot read %s", input->kind->what);
+	else if (input->disk)
+		snprintf(input->refusal, sizeof(input->refusal), "it is %s: give it as image:FILE",
+		         disk_form_name(input->disk));
 	else if (packer)
 		snprintf(input->refusal, sizeof(input->refusal), "it is packed with %s, which is not unpacked here",
 		         packer);
@@ -380,6 +392,13 @@ static errcode_t check_kind(struct archive_input *input)
 		snprintf(input->refusal, sizeof(input->refusal), "it is packed more than once");
 		return EBADMSG;
 	}
+	/* What begins as an archive does is one, whatever comes then. */
+	if (input->is_further || (input->first_result != ARCHIVE_EOF && !is_raw(input))) {
+		input->disk = DISK_NONE;
+		input->has_disk = false;
+	}
+	if (input->disk)
+		return refuse(input);
 	/* A file of zeros is an empty tar archive, but an ISO 9660 image also begins with 32 KiB of zeros. */
 	if (input->kind == &archive_kind_common && input->first_result == ARCHIVE_EOF && !input->is_further) {
 		snprintf(input->refusal, sizeof(input->refusal),
@@ -429,6 +448,37 @@ errcode_t archive_input_reopen(struct archive_input *input, uint64_t at)
 	if (lseek(old.file.descriptor, (off_t)(old.start + at), SEEK_SET) < 0)
 		return errno;
 	return open_input(input, old.file.descriptor, old.kind, most_bytes, old.options, true);
+}
+
+errcode_t archive_input_spool(struct archive_input *input, const char *name, int *descriptor, struct problem *problem)
+{
+	SCOPE_FREE uint8_t *kept = NULL;
+	SCOPE_CLOSE int made = -1;
+	const uint8_t *bytes;
+	size_t count = is_stream(input) ? (size_t)input->unpacked_at : 0;
+	uint64_t at = 0;
+
+	*descriptor = -1;
+	if (!is_stream(input) || input->file.is_regular)
+		return 0;
+	errcode_t error = sparse_file_create(&made, problem);
+
+	bytes = kept = malloc(count + 1);
+	if (!error)
+		error = kept ? unpacked_store_read(input->store, kept, count, 0) : ENOMEM;
+	while (!error && count) {
+		error = sparse_file_write(made, bytes, count, at, name, problem);
+		at += count;
+		if (!error)
+			error = unpacking_next(&input->unpacking, &bytes, &count);
+	}
+	if (!error)
+		error = sparse_file_end(made, at, name, problem);
+	if (error)
+		return archive_input_problem(input, error, name, problem);
+	*descriptor = made;
+	made = -1;
+	return 0;
 }
 
 struct unpacked_store *archive_input_release_store(struct archive_input *input)

@@ -9,6 +9,7 @@
 #include "source/archive/archive_kind.h"
 #include "source/archive/header_tap.h"
 #include "source/archive/unpacking.h"
+#include "source/kind/disk_form.h"
 #include "source/mtree/mtree.h"
 
 struct archive_input {
@@ -40,6 +41,8 @@ struct archive_input {
 	const struct archive_kind
 		*looks_like;         /* what begins as the file does, or as what it unpacks to; NULL: nothing known */
 	const char *looks_packed;    /* likewise, with what it is packed */
+	enum disk_form disk;         /* what it is instead of an archive */
+	bool has_disk;               /* it is one, or may have partitions */
 	struct archive_entry *first; /* the first member, which had to be read to know that */
 	int first_result;
 	uint64_t data_end; /* of the member that was given; 0: unknown */
@@ -64,6 +67,13 @@ MUST_CHECK errcode_t archive_input_open(struct archive_input *input, int descrip
 
 /* Hands over what is unpacked, which goes on to be used; NULL: contents lie in the file. */
 struct unpacked_store *archive_input_release_store(struct archive_input *input);
+
+/*
+ * After a failed opening with has_disk: all that came through the pipe, as it unpacks, in a file without a name, which
+ * the caller closes. *descriptor -1: it is a regular file, which can be read anew. Errors of unpacking_next().
+ */
+MUST_CHECK errcode_t archive_input_spool(struct archive_input *input, const char *name, int *descriptor,
+                                         struct problem *problem);
 
 /* Where archive has come to, in the file or in what that unpacks to. */
 static inline uint64_t archive_input_position(const struct archive_input *input)

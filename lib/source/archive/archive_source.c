@@ -357,6 +357,20 @@ static errcode_t check_diff_id(const struct source *source, struct archive_facts
 	return source_diff_id_check(source, digits, problem);
 }
 
+/* An image, not an archive, and nothing else was asked for: sources.c reads it as one. */
+static errcode_t find_disk(struct source *source, struct archive_scan *scan, errcode_t error)
+{
+	struct problem problem = { 0 };
+	errcode_t spool_error = archive_input_spool(&scan->input, scan->name, &source->disk_descriptor, &problem);
+
+	source->is_disk = !spool_error;
+	if (!spool_error)
+		return error;
+	problem_clear(scan->problem);
+	*scan->problem = problem;
+	return spool_error;
+}
+
 static errcode_t scan_archive(struct source *source, const struct scan_options *options, struct pool *pool,
                               struct tree *tree, struct problem *problem)
 {
@@ -391,6 +405,8 @@ static errcode_t scan_archive(struct source *source, const struct scan_options *
 		              source->is_part ? source->bytes : ARCHIVE_INPUT_ALL, builder, pool);
 	if (!error && is_compared)
 		error = check_diff_id(source, &facts, problem);
+	if (error && scan.input.has_disk && source->archive == &archive_kind_common)
+		error = find_disk(source, &scan, error);
 	bool is_unpacked = !scan.uses_file || source->archive->is_limited;
 
 	archive_input_close(&scan.input);

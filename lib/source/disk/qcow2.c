@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "source/disk/sparse_file.h"
+#include "source/unpack/sparse_file.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
 

@@ -487,7 +487,28 @@ static bool is_directory(struct source *source)
 	return strcmp(source->path, "-") && (stat(source->path, &status) || S_ISDIR(status.st_mode));
 }
 
+static bool has_file(const char *folder, const char *name)
+{
+	SCOPE_FREE char *path = path_from(folder, name);
+
+	return path && access(path, F_OK) == 0;
+}
+
+/* Not what skopeo calls dir:, an image in a form that is not read here; then the whole name is that of no file. */
+static bool has_prefix(struct source *source)
+{
+	const char *whole = source->path;
+
+	if (!source_cut_prefix(source, "dir"))
+		return false;
+	if (!has_file(source->path, "manifest.json") || !has_file(source->path, "version"))
+		return true;
+	source->path = whole;
+	return false;
+}
+
 const struct source_kind directory_source = {
+	.takes_prefix = has_prefix,
 	.takes_name = is_directory,
 	.scan = scan_directory,
 	.is_host = true,

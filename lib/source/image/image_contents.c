@@ -189,7 +189,8 @@ static errcode_t check(const struct tree_origin *tree_origin, struct problem *pr
 
 	/* A file's mtime tells whether it has changed; a device has nothing that tells it. */
 	if (!origin->is_changeable)
-		return mounts_of(origin->file) == MOUNTS_WRITABLE ? contents_changed(tree_origin->path, problem) : 0;
+		return mounts_of(origin->raw.path) == MOUNTS_WRITABLE ? contents_changed(tree_origin->path, problem) :
+		                                                        0;
 	if (fstat(origin->volume.descriptor, &status))
 		return problem_set(problem, errno, tree_origin->path, "cannot examine");
 	/* A new hard link to the image changes its ctime, so ctime is not compared. */
@@ -221,7 +222,7 @@ static void close_origin(void *data)
 
 	if (origin->volume.descriptor >= 0)
 		volume_close(&origin->volume);
-	free(origin->file);
+	raw_image_close(&origin->raw);
 	free(origin);
 }
 
@@ -248,8 +249,23 @@ const struct volume *image_volume_of(const struct tree *tree)
 	                                                                            NULL;
 }
 
+static errcode_t open_origin(struct image_origin *origin, const struct image_name *name,
+                             const struct scan_options *options, struct problem *problem)
+{
+	errcode_t error = raw_image_open(name->file, options->counts, options->progress, &origin->raw, problem);
+
+	if (error)
+		return error;
+	progress_stage(options->progress, "scan", 0, 0);
+	error = (name->ignores_journal ? volume_open : volume_open_as_replayed)(origin->raw.path, name->offset_bytes,
+	                                                                        &origin->volume, problem);
+	if (error)
+		origin->volume.descriptor = -1;
+	return raw_image_rename(&origin->raw, error, name->file, problem);
+}
+
 errcode_t image_contents_add(struct tree *tree, const char *path, const struct image_name *name,
-                             struct problem *problem)
+                             const struct scan_options *options, struct problem *problem)
 {
 	struct image_origin *origin = calloc(1, sizeof(*origin));
 	uint32_t number;
@@ -258,17 +274,13 @@ errcode_t image_contents_add(struct tree *tree, const char *path, const struct i
 	if (!origin)
 		return ENOMEM;
 	origin->volume.descriptor = -1;
-	origin->file = strdup(name->file);
+	origin->raw.descriptor = -1;
 	errcode_t error = tree_add_origin(tree, &image_contents, origin, path, &number);
 
-	if (error || !origin->file)
-		return ENOMEM;
-	error = (name->ignores_journal ? volume_open : volume_open_as_replayed)(origin->file, name->offset_bytes,
-	                                                                        &origin->volume, problem);
-	if (error) {
-		origin->volume.descriptor = -1;
+	if (!error)
+		error = open_origin(origin, name, options, problem);
+	if (error)
 		return error;
-	}
 	if (fstat(origin->volume.descriptor, &status))
 		return problem_set(problem, errno, path, "cannot examine");
 	origin->is_changeable = S_ISREG(status.st_mode);

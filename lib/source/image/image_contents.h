@@ -8,6 +8,7 @@
 
 #include "image/volume.h"
 #include "image/map_record.h"
+#include "source/disk/raw_image.h"
 #include "source/image/image_recognition.h"
 #include "support/io/file_version.h"
 #include "tree/contents.h"
@@ -24,17 +25,18 @@ struct image_file {
 /* An origin's, from image_contents_add() on. */
 struct image_origin {
 	struct volume volume;
-	char *file;         /* owned: the file or device that the volume is in */
-	bool is_changeable; /* a regular file, which must stay as it was when it was opened: */
+	struct raw_image raw; /* owned: what the volume is in */
+	bool is_changeable;   /* a regular file, which must stay as it was when it was opened: */
 	struct file_version version;
 };
 
 /*
  * Makes an image, which it opens, the first origin of an empty tree. path: what messages call it. Errors: those of
- * volume_open_as_replayed(), or of volume_open() if its journal is ignored, ENOMEM. The origin is the tree's to close.
+ * raw_image_open() and volume_open_as_replayed(), or of volume_open() if its journal is ignored, ENOMEM. The origin is
+ * the tree's to close.
  */
 MUST_CHECK errcode_t image_contents_add(struct tree *tree, const char *path, const struct image_name *name,
-                                        struct problem *problem);
+                                        const struct scan_options *options, struct problem *problem);
 
 /* The image of a tree that begins with such an origin. */
 struct image_origin *image_contents_of(const struct tree *tree);

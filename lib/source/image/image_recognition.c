@@ -9,6 +9,7 @@
 #include <ext2fs/ext2_fs.h>
 
 #include "source/archive/archive_kind.h"
+#include "source/disk/raw_image.h"
 #include "source/kind/stored_contents.h"
 #include "support/io/whole_io.h"
 #include "support/text/units.h"
@@ -67,28 +68,6 @@ errcode_t image_parse_name(const struct source *source, struct image_name *name,
 	return name->file ? 0 : ENOMEM;
 }
 
-static uint64_t count_blocks(const struct ext2_super_block *super)
-{
-	bool has_more = le32toh(super->s_feature_incompat) & EXT4_FEATURE_INCOMPAT_64BIT;
-
-	return le32toh(super->s_blocks_count) | (has_more ? (uint64_t)le32toh(super->s_blocks_count_hi) << 32 : 0);
-}
-
-/* True if a file of so many bytes holds all blocks that the superblock counts. */
-static bool has_filesystem(const struct ext2_super_block *super, uint64_t file_bytes)
-{
-	uint32_t log_block = le32toh(super->s_log_block_size);
-	uint64_t blocks = count_blocks(super), bytes;
-
-	if (le16toh(super->s_magic) != EXT2_SUPER_MAGIC ||
-	    log_block > EXT2_MAX_BLOCK_LOG_SIZE - EXT2_MIN_BLOCK_LOG_SIZE)
-		return false;
-	bytes = file_bytes >> (EXT2_MIN_BLOCK_LOG_SIZE + log_block);
-	return blocks && blocks <= bytes && le32toh(super->s_first_data_block) <= 1 &&
-	       le32toh(super->s_blocks_per_group) && le32toh(super->s_inodes_per_group) &&
-	       le32toh(super->s_inodes_count) >= le32toh(super->s_inodes_per_group);
-}
-
 static bool has_partitions(const char *file)
 {
 	char *offsets = image_partition_offsets(file);
@@ -99,8 +78,8 @@ static bool has_partitions(const char *file)
 
 bool image_has_name(struct source *source)
 {
-	uint8_t bytes[2 * SUPERBLOCK_AT];
-	struct ext2_super_block super;
+	uint8_t bytes[DISK_FORM_BYTES];
+	char form[RAW_IMAGE_FORM_BYTES];
 	struct stat status;
 
 	/*
@@ -108,17 +87,13 @@ bool image_has_name(struct source *source)
 	 */
 	if (stat(source->path, &status) || (!S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode)))
 		return false;
-	SCOPE_CLOSE int descriptor = source_file_open_path(source->path);
-
-	if (descriptor < 0 || whole_read(descriptor, bytes, sizeof(bytes), 0) ||
-	    archive_kind_begins(bytes, sizeof(bytes)))
+	if (!raw_image_head(source->path, bytes) || archive_kind_begins(bytes, sizeof(bytes)))
 		return false;
-	off_t end = lseek(descriptor, 0, SEEK_END);
-
-	memcpy(&super, bytes + SUPERBLOCK_AT, sizeof(super));
-	if (end > 0 && has_filesystem(&super, (uint64_t)end))
+	if (disk_form_of(bytes, sizeof(bytes)) != DISK_NONE)
 		return true;
-	return bytes[BOOT_SIGNATURE_AT] == 0x55 && bytes[BOOT_SIGNATURE_AT + 1] == 0xaa && has_partitions(source->path);
+	/* The partitions of a packed image are looked for when it is unpacked. */
+	return bytes[BOOT_SIGNATURE_AT] == 0x55 && bytes[BOOT_SIGNATURE_AT + 1] == 0xaa &&
+	       (raw_image_form(source->path, form) || has_partitions(source->path));
 }
 
 static void cleanup_probe(blkid_probe *probe)
@@ -132,7 +107,7 @@ static bool has_filesystem_at(int descriptor, uint64_t offset_bytes, uint64_t by
 	struct ext2_super_block super;
 
 	return !whole_read(descriptor, &super, sizeof(super), offset_bytes + SUPERBLOCK_AT) &&
-	       has_filesystem(&super, bytes);
+	       disk_form_filesystem_bytes(&super) && disk_form_filesystem_bytes(&super) <= bytes;
 }
 
 char *image_partition_offsets(const char *file)
@@ -160,26 +135,41 @@ char *image_partition_offsets(const char *file)
 	return text;
 }
 
+static errcode_t read_size(const char *file, const char *shown, uint64_t offset_bytes, uint64_t *bytes,
+                           struct problem *problem)
+{
+	SCOPE_CLOSE int descriptor = source_file_open_path(file);
+	off_t end = descriptor < 0 ? -1 : lseek(descriptor, 0, SEEK_END);
+	struct ext2_super_block super;
+
+	if (end < 0)
+		return problem_set(problem, errno, shown, "cannot open");
+	errcode_t error = whole_read(descriptor, &super, sizeof(super), offset_bytes + SUPERBLOCK_AT);
+
+	if (error && error != ENODATA)
+		return problem_set(problem, error, shown, "cannot read");
+	*bytes = error ? 0 : disk_form_filesystem_bytes(&super);
+	if (!*bytes || *bytes > (uint64_t)end - offset_bytes)
+		return problem_set_reason(problem, EINVAL, shown, "cannot choose a size",
+		                          "it does not hold the whole of a filesystem");
+	return 0;
+}
+
 errcode_t image_filesystem_bytes(const struct source *source, uint64_t *bytes, struct problem *problem)
 {
-	struct ext2_super_block super;
 	struct image_name name;
+	struct raw_image raw;
 	errcode_t error = image_parse_name(source, &name, problem);
 	SCOPE_FREE char *file = name.file;
 
 	if (error)
 		return error;
-	SCOPE_CLOSE int descriptor = source_file_open_path(file);
-	off_t end = descriptor < 0 ? -1 : lseek(descriptor, 0, SEEK_END);
-
-	if (end < 0)
-		return problem_set(problem, errno, source->path, "cannot open");
-	error = whole_read(descriptor, &super, sizeof(super), name.offset_bytes + SUPERBLOCK_AT);
-	if (error && error != ENODATA)
-		return problem_set(problem, error, source->path, "cannot read");
-	if (error || !has_filesystem(&super, (uint64_t)end - name.offset_bytes))
-		return problem_set_reason(problem, EINVAL, source->path, "cannot choose a size",
-		                          "it does not hold the whole of a filesystem");
-	*bytes = count_blocks(&super) << (EXT2_MIN_BLOCK_LOG_SIZE + le32toh(super.s_log_block_size));
-	return 0;
+	if (source_is_pipe(file))
+		return problem_set_reason(problem, EINVAL, source_file_name(source), "cannot choose a size",
+		                          "it comes through a pipe, which can be read once");
+	error = raw_image_open(file, NULL, NULL, &raw, problem);
+	if (!error)
+		error = read_size(raw.path, source->path, name.offset_bytes, bytes, problem);
+	raw_image_close(&raw);
+	return error;
 }

@@ -13,7 +13,10 @@ struct volume;
 /* image:FILE, image:FILE?WORDS, see struct image_name. */
 bool image_has_prefix(struct source *source);
 
-/* A regular file or a block device that begins with a filesystem, or with a table of partitions, one of which does. */
+/*
+ * A regular file, packed perhaps, or a block device that begins with a filesystem, or with a table of partitions, one
+ * of which does; a qcow2 or an Android sparse image.
+ */
 bool image_has_name(struct source *source);
 
 /* An image's name, taken apart. Its words are separated by commas. */

@@ -42,12 +42,10 @@ static errcode_t check_file(const struct scan_options *options, const char *file
 	enum scan_output output;
 	struct stat status;
 
-	if (!strcmp(file, "-"))
-		reason = "an image cannot be read from standard input: it is read in any order";
-	else if (stat(file, &status))
+	if (!strcmp(file, "-") ? fstat(STDIN_FILENO, &status) : stat(file, &status))
 		return problem_set(problem, errno, file, "cannot open");
-	else if (!S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode))
-		reason = "it is neither a regular file nor a block device";
+	if (S_ISDIR(status.st_mode) || S_ISCHR(status.st_mode))
+		reason = "it is neither a file, a pipe nor a block device";
 	else if ((output = find_output(options, &status)) != SCAN_OUTPUTS)
 		return problem_set_reason(problem, EINVAL, file, "cannot read", "source and %s are the same file",
 		                          scan_output_names[output]);
@@ -55,19 +53,23 @@ static errcode_t check_file(const struct scan_options *options, const char *file
 }
 
 /* Explains an error of libext2fs, which tells only what it did not find. */
-static errcode_t explain(const char *name, char *file, uint64_t offset_bytes, errcode_t error, struct problem *problem)
+static errcode_t explain(const struct source *source, const struct image_name *name, const struct tree *tree,
+                         errcode_t error, struct problem *problem)
 {
-	const struct target target = { .path = file, .offset_bytes = offset_bytes };
-	SCOPE_FREE char *offsets = error == EXT2_ET_BAD_MAGIC && !offset_bytes ? image_partition_offsets(file) : NULL;
+	const struct raw_image *raw = tree->origin_count ? &image_contents_of(tree)->raw : NULL;
+
+	if (!raw || !raw->path || (error != EXT2_ET_BAD_MAGIC && error != EXT2_ET_SHORT_READ))
+		return error;
+	const struct target target = { .path = raw->path, .offset_bytes = name->offset_bytes };
+	SCOPE_FREE char *offsets =
+		error == EXT2_ET_BAD_MAGIC && !name->offset_bytes ? image_partition_offsets(raw->path) : NULL;
 
 	if (!offsets)
-		return error == EXT2_ET_BAD_MAGIC || error == EXT2_ET_SHORT_READ ?
-		               target_explain(&target, error, problem) :
-		               error;
+		return raw_image_rename(raw, target_explain(&target, error, problem), name->file, problem);
 	problem_clear(problem);
-	return problem_set_reason(problem, EINVAL, name, "cannot read",
+	return problem_set_reason(problem, EINVAL, source_file_name(source), "cannot read",
 	                          "it holds partitions: name one as image:%s?offset=N (ext2, ext3 or ext4 begin at %s)",
-	                          file, offsets);
+	                          source->name ? "FILE" : name->file, offsets);
 }
 
 static errcode_t check_volume(const struct image_scan *scan, struct problem *problem)
@@ -78,7 +80,14 @@ static errcode_t check_volume(const struct image_scan *scan, struct problem *pro
 		return problem_set_reason(problem, EBUSY, scan->name, "cannot read",
 		                          "it is mounted, and may change while it is read: unmount it, mount it "
 		                          "read-only, or name the directory that it is mounted on");
-	return 0;
+	struct problem end = { 0 };
+	errcode_t error = volume_check_end(volume, scan->name, "cannot read all of it", &end);
+
+	/* Where what is damaged is left out, what is missing is, too. */
+	if (error && scan->options->left_out)
+		return warnings_add(scan->options->left_out, &end, 1);
+	*problem = end;
+	return error;
 }
 
 static errcode_t warn(const struct image_scan *scan, const struct image_count *found, const char *action,
@@ -195,7 +204,7 @@ static errcode_t scan_image(struct source *source, const struct scan_options *op
 	struct pool *readers = options->readers ? options->readers : pool;
 	struct image_scan scan = {
 		.tree = tree,
-		.name = source->path,
+		.name = source_file_name(source),
 		.options = options,
 		.pool = pool,
 		.readers = readers,
@@ -209,16 +218,16 @@ static errcode_t scan_image(struct source *source, const struct scan_options *op
 	if (!error)
 		error = check_file(options, file, problem);
 	if (error)
-		return problem_set(problem, error, source->path, "cannot read");
-	error = image_contents_add(tree, source->path, &name, problem);
+		return problem_set(problem, error, scan.name, "cannot read");
+	error = image_contents_add(tree, scan.name, &name, options, problem);
 	if (error)
-		return explain(source->path, file, name.offset_bytes, error, problem);
+		return explain(source, &name, tree, error, problem);
 	scan.volume = &image_contents_of(tree)->volume;
 	error = check_volume(&scan, problem);
 	if (!error)
 		error = read_volume(&scan, problem);
 	scan_destroy(&scan);
-	return error ? problem_set(problem, error, source->path, "cannot read") : 0;
+	return error ? problem_set(problem, error, scan.name, "cannot read") : 0;
 }
 
 const struct source_kind image_source = {

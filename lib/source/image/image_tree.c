@@ -53,6 +53,9 @@ static errcode_t refuse_damaged(const struct image_scan *scan, uint32_t director
 	SCOPE_FREE char *reason = NULL;
 	int made;
 
+	if (scan->volume->readable_end < scan->volume->geometry.end_block)
+		return refuse_action(scan, directory, name, EXT2_ET_SHORT_READ, action, "the image is cut off",
+		                     problem);
 	if (!note)
 		made = asprintf(&reason, "inode %" PRIu32 " is not in use; e2fsck(8) may mend the image", ino);
 	else if (note->block)

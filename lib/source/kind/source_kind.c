@@ -23,6 +23,14 @@ const char *source_file_name(const struct source *source)
 	return is_standard_input(source) ? "standard input" : source->name ? source->name : source->path;
 }
 
+bool source_is_pipe(const char *file)
+{
+	struct stat status;
+
+	return !(strcmp(file, "-") ? stat(file, &status) : fstat(STDIN_FILENO, &status)) && !S_ISREG(status.st_mode) &&
+	       !S_ISBLK(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
 static int open_source(const struct source *source)
 {
 	return is_standard_input(source) ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) :

@@ -49,6 +49,12 @@ struct archive_facts {
 	bool asked_host;         /* an ACL has names that were looked up among the accounts of this host */
 };
 
+/* Of what was unpacked, and is opened anew by way of them: open until all sources have been scanned. */
+struct held_descriptors {
+	int *list; /* owned */
+	size_t count, capacity;
+};
+
 struct scan_options {
 	const struct stat *outputs[SCAN_OUTPUTS]; /* of files and devices; NULL: it is not there yet, or not wanted */
 	bool *skipped; /* SCAN_OUTPUTS of them: a directory sets those that it has left out to true; may be NULL */
@@ -75,6 +81,7 @@ struct scan_options {
 	unsigned int unpack_threads;      /* beside the caller's, for each archive; 0: none */
 	struct archive_facts *facts;      /* to be learnt of an archive; NULL: nobody asks */
 	struct layer_cache *layers;       /* archives and layers that are unpacked already; NULL: there are none */
+	struct held_descriptors *held;    /* gets a container image's, if its archive is packed */
 	const char *platform;             /* of container images: OS/ARCH[/VARIANT]; NULL: the host's */
 	struct image_configuration *configuration; /* gets a container image's, of the last one; NULL: nobody asks */
 	struct progress *progress;                 /* may be NULL */
@@ -111,6 +118,9 @@ struct source {
 	uint64_t bytes;                         /* how many that has, where a digest is known */
 	char diff_id[SOURCE_DIGEST_DIGITS + 1]; /* the sha256 of what that unpacks to, else it is damaged */
 	struct warnings warnings;               /* owned; what was not taken of it as it is, in the last scan() */
+	/* scan() has failed, since it is an image of a disk and no archive; the caller closes: */
+	bool is_disk;
+	int disk_descriptor; /* what came through a pipe; -1: the file can be read anew */
 };
 
 /*
@@ -161,6 +171,9 @@ static inline bool source_cut_prefix(struct source *source, const char *prefix)
 	source->path += bytes + 1;
 	return true;
 }
+
+/* Can it be read but once, in order? */
+bool source_is_pipe(const char *file);
 
 /* As messages call the source. */
 const char *source_file_name(const struct source *source);

@@ -39,7 +39,7 @@ struct docker_image {
 
 static errcode_t refuse(const struct docker_image *image, struct problem *problem, const char *reason)
 {
-	return problem_set_reason(problem, EINVAL, image->files.path, "cannot use", MANIFEST " %s", reason);
+	return problem_set_reason(problem, EINVAL, image->files.name, "cannot use", MANIFEST " %s", reason);
 }
 
 /* What is not said of the registry is Docker's: skopeo writes docker.io/library/NAME, where docker writes NAME. */
@@ -119,9 +119,9 @@ static errcode_t choose(struct docker_image *image, const char *reference, struc
 	if (!names)
 		return ENOMEM;
 	if (!reference)
-		return problem_set_reason(problem, EINVAL, image->files.path, "cannot choose an image",
+		return problem_set_reason(problem, EINVAL, image->files.name, "cannot choose an image",
 		                          "there are several: %s", names);
-	return problem_set_reason(problem, EINVAL, image->files.path, "cannot choose an image",
+	return problem_set_reason(problem, EINVAL, image->files.name, "cannot choose an image",
 	                          "none is called \"%.160s\"; there are: %s", reference, names);
 }
 
@@ -240,7 +240,7 @@ static errcode_t read_image(struct docker_image *image, const char *name, const 
 {
 	const char *colon = strchr(name, ':');
 	char *path = colon ? strndup(name, (size_t)(colon - name)) : strdup(name);
-	errcode_t error = image_files_open_archive(&image->files, path, problem);
+	errcode_t error = image_files_open_archive(&image->files, path, options, problem);
 
 	if (!error)
 		error = read_manifest(image, problem);

@@ -8,25 +8,48 @@
 #include <unistd.h>
 
 #include "source/archive/archive_kind.h"
+#include "source/disk/raw_image.h"
 #include "source/kind/source_digest.h"
 #include "support/io/whole_io.h"
 #include "support/text/json_document.h"
+#include "support/vector.h"
 
-errcode_t image_files_open_archive(struct image_files *files, char *path, struct problem *problem)
+/* Layers are opened anew by the path, so what was unpacked has to stay open. */
+static errcode_t take_raw(struct image_files *files, struct raw_image *raw, const struct scan_options *options)
 {
+	struct held_descriptors *held = options->held;
+
+	files->path = TAKE(raw->path);
+	return raw->descriptor < 0 ? 0 :
+	                             vector_add(&held->list, &held->count, &held->capacity, &raw->descriptor,
+	                                        sizeof(raw->descriptor));
+}
+
+errcode_t image_files_open_archive(struct image_files *files, char *name, const struct scan_options *options,
+                                   struct problem *problem)
+{
+	struct raw_image raw;
 	struct stat status;
 
-	files->path = path;
-	if (!path)
+	files->name = name;
+	if (!name)
 		return ENOMEM;
-	if (!strcmp(path, "-"))
-		return problem_set_reason(problem, EINVAL, "standard input", "cannot read",
-		                          "layers are read in place, so the image must be in a file");
-	files->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	errcode_t error = raw_image_open(name, options->counts, options->progress, &raw, problem);
+
+	if (!error)
+		error = take_raw(files, &raw, options);
+	if (!error && !strcmp(name, "-")) {
+		free(files->name);
+		files->name = name = strdup("standard input");
+		error = name ? 0 : ENOMEM;
+	}
+	if (error)
+		return error;
+	files->descriptor = open(files->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (files->descriptor < 0 || fstat(files->descriptor, &status))
-		return problem_set(problem, errno, path, "cannot open");
+		return problem_set(problem, errno, name, "cannot open");
 	files->version = file_version_of(&status);
-	return tar_members_read(files->descriptor, path, &files->members, problem);
+	return tar_members_read(files->descriptor, name, &files->members, problem);
 }
 
 void image_files_close(struct image_files *files)
@@ -34,6 +57,7 @@ void image_files_close(struct image_files *files)
 	tar_members_destroy(files->members);
 	cleanup_close_descriptor(&files->descriptor);
 	free(files->path);
+	free(files->name);
 }
 
 bool image_files_have(const struct image_files *files, const char *name)
@@ -55,7 +79,7 @@ errcode_t image_files_find(const struct image_files *files, const char *name, st
 		if (error)
 			return error;
 		file->path = strdup(files->path);
-		if (asprintf(&file->name, "%s: %s", files->path, name) < 0)
+		if (asprintf(&file->name, "%s: %s", files->name, name) < 0)
 			file->name = NULL;
 	} else {
 		file->path = path_from(files->path, name);
@@ -84,7 +108,7 @@ static errcode_t open_file(const struct image_file *file, int *descriptor, uint6
 	if (!S_ISREG(status.st_mode))
 		return problem_set_reason(problem, EINVAL, file->name, "cannot open", "it is not a regular file");
 	if (file->is_part && !file_version_is(&file->version, &status))
-		return problem_set_reason(problem, EBUSY, file->path, "cannot read", "it has been changed meanwhile");
+		return problem_set_reason(problem, EBUSY, file->name, "cannot read", "it has been changed meanwhile");
 	*bytes = file->is_part ? file->bytes : (uint64_t)status.st_size;
 	return 0;
 }

@@ -11,7 +11,8 @@
 #define IMAGE_DOCUMENT_BYTES (4u << 20)
 
 struct image_files {
-	char *path;                  /* owned; of the directory or the archive */
+	char *path;                  /* owned; of the directory or the archive, unpacked if need be */
+	char *name;                  /* owned; as messages call an archive */
 	int descriptor;              /* owned; of the archive; -1: it is a directory */
 	struct tar_members *members; /* owned; of the archive; NULL: it is a directory */
 	struct file_version version; /* of the archive, when its members were listed */
@@ -22,8 +23,12 @@ struct image_files {
 		.descriptor = -1                                                                                       \
 	}
 
-/* Opens an archive; the path becomes the files', also after a failure. Errors of open(2) and tar_members_read(). */
-MUST_CHECK errcode_t image_files_open_archive(struct image_files *files, char *path, struct problem *problem);
+/*
+ * Opens an archive, packed perhaps; "-" is standard input. The name becomes the files', also after a failure. Errors of
+ * raw_image_open(), open(2) and tar_members_read().
+ */
+MUST_CHECK errcode_t image_files_open_archive(struct image_files *files, char *name, const struct scan_options *options,
+                                              struct problem *problem);
 
 /* Also after a failure. */
 void image_files_close(struct image_files *files);

@@ -346,8 +346,9 @@ static errcode_t read_image(struct oci_image *image, const struct source *source
 {
 	const char *name = source->path, *colon = strchr(name, ':');
 	char *path = colon ? strndup(name, (size_t)(colon - name)) : strdup(name);
-	errcode_t error = source->kind == &oci_archive_source ? image_files_open_archive(&image->files, path, problem) :
-	                                                        open_directory(&image->files, path, problem);
+	errcode_t error = source->kind == &oci_archive_source ?
+	                          image_files_open_archive(&image->files, path, options, problem) :
+	                          open_directory(&image->files, path, problem);
 
 	if (!error)
 		error = check_version(image, problem);
@@ -381,6 +382,21 @@ static bool is_directory(struct source *source)
 	return source_cut_prefix(source, "oci");
 }
 
+static bool has_file(const char *folder, const char *name)
+{
+	SCOPE_FREE char *path = path_from(folder, name);
+
+	return path && access(path, F_OK) == 0;
+}
+
+/* Without the prefix, too: what such a folder holds is of no use as files. */
+static bool is_layout(struct source *source)
+{
+	/* A colon would begin the name of an image in it. */
+	return !strchr(source->path, ':') && has_file(source->path, "oci-layout") &&
+	       has_file(source->path, "index.json");
+}
+
 static bool is_archive(struct source *source)
 {
 	return source_cut_prefix(source, "oci-archive");
@@ -388,6 +404,7 @@ static bool is_archive(struct source *source)
 
 const struct source_kind oci_image_source = {
 	.takes_prefix = is_directory,
+	.takes_name = is_layout,
 	.list_layers = list_layers,
 };
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "source/disk/place.h"
 #include "support/io/same_file.h"
 
 errcode_t against_open(const struct update_options *options, struct delta_old *old, struct problem *problem)
@@ -14,7 +15,7 @@ errcode_t against_open(const struct update_options *options, struct delta_old *o
 	if (!options->makes_new_file && is_same_storage(options->against, options->image))
 		return problem_set_reason(problem, EINVAL, options->against, "cannot compare with it",
 		                          "it is what is to be changed; give a copy of it, or --new-file");
-	return delta_old_open(options->against, options->offset_bytes, old, problem);
+	return place_open_old(options->against, options->offset_bytes, old, problem);
 }
 
 void against_close(struct delta_old *old)

@@ -13,6 +13,7 @@
 
 #include "image/replayed.h"
 #include "support/io/file_locks.h"
+#include "source/disk/place.h"
 #include "transaction/replay.h"
 
 #define ACTION "cannot update"
@@ -89,8 +90,6 @@ static errcode_t check_damage(const struct update_options *options, const struct
 	for (uint32_t group = 0; group < volume->geometry.groups; group++)
 		if (!volume->group[group].block_bitmap || !volume->group[group].inode_table)
 			return refuse(options, EUCLEAN, "a group descriptor is damaged: run e2fsck first", problem);
-	if (volume->readable_end < volume->geometry.end_block)
-		return refuse(options, EUCLEAN, "it is shorter than its filesystem", problem);
 	return 0;
 }
 
@@ -247,9 +246,17 @@ void target_unlock(const struct update_target *target)
 errcode_t target_examine(const struct update_options *options, struct update_target *target, struct problem *problem)
 {
 	*target = (struct update_target){ .lock_descriptor = -1, .exclusive_descriptor = -1 };
+	char form[RAW_IMAGE_FORM_BYTES];
+
+	if (raw_image_form(options->image, form))
+		return place_refuse_writing(options->image, ACTION, problem);
 	lock(options, target);
 	errcode_t error = volume_open_as_replayed(options->image, options->offset_bytes, &target->volume, problem);
 
+	const struct target name = { .path = (char *)(uintptr_t)options->image, .offset_bytes = options->offset_bytes };
+
+	if (error == EXT2_ET_BAD_MAGIC || error == EXT2_ET_SHORT_READ)
+		error = target_explain(&name, error, problem);
 	if (error) {
 		target_close(target);
 		return problem_set(problem, error, options->image, ACTION);
@@ -258,7 +265,9 @@ errcode_t target_examine(const struct update_options *options, struct update_tar
 
 	target->is_open = true;
 	target->has_journal = super->s_feature_compat & EXT3_FEATURE_COMPAT_HAS_JOURNAL && super->s_journal_inum;
-	error = check_use(options, target, problem);
+	error = volume_check_end(&target->volume, options->image, ACTION, problem);
+	if (!error)
+		error = check_use(options, target, problem);
 	if (!error)
 		error = check_features(options, super, problem);
 	if (!error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/disk/sparse_file.h"
+#include "source/unpack/sparse_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
