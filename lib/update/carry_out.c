@@ -146,14 +146,10 @@ static bool is_lacking(struct update_lack lack)
 	return lack.blocks || lack.inodes;
 }
 
-/* resize2fs makes nothing larger that needs recovery, and does not see orphans. */
+/* resize2fs makes nothing larger that needs recovery or has a torn superblock, and does not see orphans. */
 static errcode_t replay(const struct carrying *carrying, const struct working_copy *copy)
 {
-	const struct volume *volume = &carrying->target->volume;
 	struct update_filesystem filesystem;
-
-	if (!volume->needs_recovery && !volume->has_orphans)
-		return 0;
 	errcode_t error = update_filesystem_open(&carrying->options, copy->path, 0, &filesystem, carrying->problem);
 
 	if (!error)
