@@ -8,6 +8,7 @@
 #include "layer_cache_command.h"
 #include "platform_option.h"
 #include "source_limits_option.h"
+#include "strip_components_option.h"
 #include "verity_options.h"
 
 /* Few sources take more requests at once, and each reader takes memory and file descriptors. */
@@ -99,6 +100,7 @@ static const struct option_row own_rows[] = {
 	  .set = set_whiteouts,
 	  .help = "how a SOURCE removes files of those before it (oci: .wh.NAME; to-overlayfs: oci,\n"
 	          "kept as overlayfs's own): " },
+	STRIP_COMPONENTS_ROW(options.layering.strip_components),
 	KEEP_LINKS_ROW(options.layering.follows_links),
 	{ .heading = "Owners and metadata" },
 	{ .name = "owner-map",

@@ -10,6 +10,7 @@
 #include "share_option.h"
 #include "source_option.h"
 #include "source_limits_option.h"
+#include "strip_components_option.h"
 #include "source/reading.h"
 #include "support/io/same_file.h"
 #include "support/run/memory.h"
@@ -132,6 +133,7 @@ static const struct option_row options[] = {
 	  .words = "none|oci|overlayfs",
 	  FIELD(options.layering.whiteouts),
 	  .help = "how a SOURCE removes files of IMAGE and of those before it (oci: .wh.NAME)" },
+	STRIP_COMPONENTS_ROW(options.layering.strip_components),
 	KEEP_LINKS_ROW(options.layering.follows_links),
 	{ .heading = "What is taken from SOURCE" },
 	PLATFORM_ROW(options.platform),

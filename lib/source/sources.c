@@ -346,6 +346,7 @@ errcode_t sources_scan(const char *const *sources, uint32_t count, const struct 
 	struct stack stack = { .options = &own, .base = layering->base };
 
 	own.held = &stack.held;
+	own.strip_components = layering->strip_components;
 	*ret = NULL;
 	errcode_t error = list_layers(&stack, sources, count, layering->whiteouts, pool, problem);
 

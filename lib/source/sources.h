@@ -22,6 +22,7 @@ struct source_layering {
 	enum whiteout_form whiteouts;   /* of directories and archives; the layers of OCI images have their own */
 	enum whiteout_keeping keeping;  /* see source/layers/merge.h */
 	bool follows_links;             /* likewise */
+	unsigned int strip_components;  /* see source/kind/source_kind.h */
 };
 
 /*

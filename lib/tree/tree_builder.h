@@ -56,7 +56,7 @@ const char *tree_builder_reason(const struct tree_builder *builder);
 /* Did the last call replace a directory with names in it by another file, so that they are gone? */
 bool tree_builder_has_dropped_names(const struct tree_builder *builder);
 
-/* The number of names added so far, including replaced ones. */
+/* The number of names added so far, including replaced ones and the root. */
 uint32_t tree_builder_order(const struct tree_builder *builder);
 
 /*

@@ -78,10 +78,15 @@ static errcode_t add_whiteout(const struct archive_scan *scan, struct tree_build
 }
 
 /* Adds a hard link. In cpio the contents come with the last name of a file, not with the first. */
-static errcode_t add_link(struct archive_scan *scan, struct tree_builder *builder, const char *path, const char *target)
+static errcode_t add_link(struct archive_scan *scan, struct tree_builder *builder, const char *path, const char *name)
 {
 	struct tree_node *file, contents;
 	bool has_contents = archive_entry_size_is_set(scan->entry) && archive_entry_size(scan->entry) > 0;
+	const char *target = source_strip_name(name, scan->options->strip_components, false);
+
+	if (!target)
+		return archive_scan_problem(scan, ENOENT, "cannot make a hard link",
+		                            "it leads to a file that --strip-components leaves out");
 	errcode_t error = tree_builder_link(builder, path, target, &file);
 
 	if ((error == ENOENT || error == EISDIR) && is_whiteout(scan, path))
@@ -119,6 +124,10 @@ static errcode_t add_member(struct archive_scan *scan, struct tree_builder *buil
 		return archive_scan_problem(scan, ENOMEM, "cannot read", NULL);
 	if (!path)
 		return archive_scan_problem(scan, EILSEQ, "cannot read", "the name of a member is damaged");
+	path = source_strip_name(path, scan->options->strip_components,
+	                         archive_entry_filetype(scan->entry) == AE_IFDIR && !target);
+	if (!path)
+		return 0;
 	if (target)
 		return add_link(scan, builder, path, target);
 	tree_builder_expect(builder, path);
@@ -319,6 +328,8 @@ static errcode_t build(struct archive_scan *scan, int descriptor, const struct a
 	/* A regular file must stay as it is from here on until all is copied. */
 	stored_contents_of(scan->tree, 0)->is_changeable = scan->input.file.is_regular;
 	error = read_archives(scan, builder);
+	if (!error && scan->options->strip_components && tree_builder_order(builder) <= 1)
+		error = source_strip_problem(scan->name, scan->options->strip_components, scan->problem);
 	if (!error)
 		error = contents_check(scan->tree, scan->problem);
 	if (!error)
@@ -388,6 +399,8 @@ static errcode_t scan_archive(struct source *source, const struct scan_options *
 	struct tree_builder *builder = NULL;
 
 	warnings_clear(&source->warnings);
+	if (source->archive == &archive_kind_layer)
+		own.strip_components = 0;
 	if (is_compared)
 		own.facts = &facts;
 	errcode_t error = source_file_open(source, options, tree, problem);

@@ -37,6 +37,24 @@ static int open_source(const struct source *source)
 	                                   source_file_open_path(source->path);
 }
 
+const char *source_strip_name(const char *name, unsigned int components, bool is_directory)
+{
+	if (!components)
+		return name;
+	name += strspn(name, "/");
+	for (; components && *name; components--) {
+		name += strcspn(name, "/");
+		name += strspn(name, "/");
+	}
+	return *name ? name : is_directory && !components ? "." : NULL;
+}
+
+errcode_t source_strip_problem(const char *source, unsigned int components, struct problem *problem)
+{
+	return problem_set_reason(problem, EINVAL, source, "cannot read",
+	                          "no name in it has more than %u components (--strip-components)", components);
+}
+
 errcode_t source_file_open(const struct source *source, const struct scan_options *options, struct tree *tree,
                            struct problem *problem)
 {

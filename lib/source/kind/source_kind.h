@@ -64,6 +64,7 @@ struct scan_options {
 	bool without_xattrs;           /* leave them all out, unread */
 	bool without_flags;            /* likewise file flags; a regular file's are read when it is copied */
 	bool asks_for_holes;           /* of each file of the host, see source/host/data_segments.h */
+	unsigned int strip_components; /* that names in archives and manifests lose, but not those of layers */
 	bool asks_for_times;     /* those of a file beside mtime; a source that has them at hand may give them anyway */
 	bool asks_for_projects;  /* of each file of the host, see source/host/projects.h */
 	bool asks_for_unwritten; /* parts of an image's files that are preallocated, see struct tree_unwritten */
@@ -174,6 +175,15 @@ static inline bool source_cut_prefix(struct source *source, const char *prefix)
 
 /* Can it be read but once, in order? */
 bool source_is_pipe(const char *file);
+
+/*
+ * A member's name without so many leading components, of which "." is one, as tar's --strip-components has it. NULL:
+ * nothing is left of it, and it is left out; but a directory of which just nothing is left is the root, ".".
+ */
+const char *source_strip_name(const char *name, unsigned int components, bool is_directory);
+
+/* Records that no name has so many components that anything is left of it. EINVAL. */
+errcode_t source_strip_problem(const char *source, unsigned int components, struct problem *problem);
 
 /* As messages call the source. */
 const char *source_file_name(const struct source *source);

@@ -273,8 +273,9 @@ static errcode_t name_contents(struct manifest *manifest, const char *path, stru
 static errcode_t read_contents(struct manifest *manifest, const struct mtree_entry *entry, struct tree_node *node,
                                bool *is_missing)
 {
-	bool is_elsewhere = entry->given & MTREE_CONTENTS;
-	const char *path = is_elsewhere ? entry->contents : entry->path;
+	const char *path = entry->given & MTREE_CONTENTS ? entry->contents : entry->path;
+	/* Else a node's path shows where its contents are. */
+	bool is_elsewhere = entry->given & MTREE_CONTENTS || manifest->options->strip_components;
 	SCOPE_CLOSE int descriptor = -1;
 	struct stat status;
 	errcode_t error = open_contents(manifest, entry, path, O_PATH, &descriptor, &status);
@@ -341,15 +342,22 @@ static bool is_excluded(const struct manifest *manifest, const struct mtree_entr
 
 static errcode_t add_entry(struct manifest *manifest, const struct mtree_entry *entry)
 {
-	const char *path = *entry->path ? entry->path : ".";
-	const struct tree_node *earlier = tree_builder_find(manifest->builder, path);
+	const bool may_be_directory = !(entry->given & MTREE_TYPE) || entry->type == S_IFDIR;
+	const char *path = source_strip_name(*entry->path ? entry->path : ".", manifest->options->strip_components,
+	                                     may_be_directory && *entry->path);
+	const struct tree_node *earlier = path ? tree_builder_find(manifest->builder, path) : NULL;
+	struct mtree_entry stripped = *entry;
 	bool is_missing = false;
+
+	if (!path)
+		return 0;
+	stripped.path = strcmp(path, ".") ? path : "";
 
 	if (earlier && earlier->is_implied)
 		earlier = NULL;
 	uint32_t type = entry->given & MTREE_TYPE ? entry->type : earlier ? earlier->mode & S_IFMT : 0;
 
-	if (is_excluded(manifest, entry, type))
+	if (is_excluded(manifest, &stripped, type))
 		return 0;
 	if (!type)
 		return fail(manifest, entry, EINVAL, "has no type=");
@@ -372,7 +380,7 @@ static errcode_t add_entry(struct manifest *manifest, const struct mtree_entry *
 	error = tree_builder_add(manifest->builder, path, &node);
 	if (error)
 		return fail(manifest, entry, error, tree_builder_reason(manifest->builder));
-	return digests_note(&manifest->digests, entry);
+	return digests_note(&manifest->digests, &stripped);
 }
 
 static errcode_t visit(void *context, const struct mtree_entry *entry, struct problem *problem)
@@ -467,6 +475,8 @@ static errcode_t make_tree(struct manifest *manifest, struct pool *pool)
 	if (!error)
 		error = archive_input_read_manifest(text->descriptor, manifest->name, visit, manifest,
 		                                    manifest->problem);
+	if (!error && manifest->options->strip_components && tree_builder_order(manifest->builder) <= 1)
+		error = source_strip_problem(manifest->name, manifest->options->strip_components, manifest->problem);
 	if (!error)
 		error = tree_builder_finish(manifest->builder, pool, NULL, manifest->problem);
 	if (!error)

@@ -509,6 +509,8 @@ static errcode_t look_at_source(struct layer_scan *scan)
 
 	scan->is_layer = scan->source->archive == &archive_kind_layer;
 	scan->is_direct = stat(scan->source->path, &status) || scan_output_of(scan->options, &status) != SCAN_OUTPUTS;
+	/* A pack has all names as they are in the archive. */
+	scan->is_direct |= !scan->is_layer && scan->options->strip_components;
 	/* A layer's file is not read, but it must be there: without the cache it is needed, too. */
 	if (scan->is_layer) {
 		scan->is_direct = scan->is_direct || !S_ISREG(status.st_mode) ||
