@@ -183,8 +183,11 @@ static void report_print_likeness(const struct populate_likeness *likeness, cons
 static void report_print(const struct populate_options *options, const struct populate_report *report)
 {
 	utf8_print(options->image, stdout);
-	printf(": %s, of which %s are free\n", units_bytes(report->image_bytes).text,
+	printf(": %s, of which %s are free", units_bytes(report->image_bytes).text,
 	       units_bytes(report->free_blocks * report->block_bytes).text);
+	if (options->free_bytes || options->free_percent || options->free_inodes)
+		printf(", with %" PRIu64 " inode%s", report->free_inodes, units_plural(report->free_inodes));
+	putchar('\n');
 	printf("%" PRIu64 " name%s, %" PRIu64 " inode%s, %s of data\n", report->names, units_plural(report->names),
 	       report->inodes, units_plural(report->inodes), units_bytes(report->data_bytes).text);
 	for (uint32_t i = 0; report->source_count > 1 && i < report->source_count; i++) {

@@ -115,6 +115,12 @@ void set_metadata(struct command *command, const struct taken_option *option)
 	command->options.metadata = option->argument;
 }
 
+void set_free_inodes(struct command *command, const struct taken_option *option)
+{
+	command->options.free_inodes = (uint32_t)option->value;
+	command->options.free_inodes_given = true;
+}
+
 void set_free(struct command *command, const struct taken_option *option)
 {
 	struct populate_options *options = &command->options;

@@ -23,6 +23,7 @@ void set_id_map(struct command *command, const struct taken_option *option);
 const char *whiteouts_name(unsigned int index);
 void set_whiteouts(struct command *command, const struct taken_option *option);
 void set_metadata(struct command *command, const struct taken_option *option);
+void set_free_inodes(struct command *command, const struct taken_option *option);
 void set_free(struct command *command, const struct taken_option *option);
 void set_memory(struct command *command, const struct taken_option *option);
 void set_limit(struct command *command, const struct taken_option *option);

@@ -433,6 +433,8 @@ static errcode_t seal(struct populating *run)
 	report->free_blocks = ext2mb_free_blocks(run->filesystem.mb);
 	report->free_inodes = ext2mb_free_inodes(run->filesystem.mb);
 	if (!error)
+		error = size_warn_few_inodes(run->work.options, report);
+	if (!error)
 		error = filesystem_finish(&run->filesystem, &run->scanned, run->file.in_place, &run->work);
 	filesystem_close(&run->filesystem);
 	if (!error)

@@ -93,6 +93,7 @@ struct populate_options {
 	uint64_t free_bytes;       /* to be left free at least for any user, as statfs(2) counts; or: */
 	unsigned int free_percent; /* of the filesystem's blocks, below 100 */
 	uint32_t free_inodes;      /* to be left free at least */
+	bool free_inodes_given;    /* false: also as many as mke2fs would make for the space to be left free */
 	bool verify;               /* run e2fsck and read everything back before the image gets its name */
 	bool size_only;            /* fill in the report's sizes and write nothing */
 	int mke2fs_output;         /* a file that gets what the last mke2fs says of its filesystem; 0: not asked for */

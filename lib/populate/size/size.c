@@ -55,7 +55,7 @@ static errcode_t too_few_inodes(const struct sizing *sizing, struct problem *pro
 {
 	return problem_set_reason(problem, EXT2MB_ET_NO_SPACE, sizing->plan->options->image, "the source does not fit",
 	                          "it needs %" PRIu64 " more inodes; there must be at least %" PRIu64,
-	                          size_missing_inodes(sizing), size_exact_inodes(sizing));
+	                          size_missing_inodes(sizing), size_exact_inodes(sizing, size_made_bytes(sizing)));
 }
 
 /*
@@ -80,6 +80,9 @@ static errcode_t judge(struct size_search *search)
 	char size[32];
 
 	size_text(search->kib, size);
+	/* With a percentage more is left free in a larger filesystem. */
+	if (sizing->bytes_per_inode && sizing->plan->options->free_percent)
+		sizing->base_inodes = size_exact_inodes(sizing, search->kib * 1024);
 	errcode_t error = size_try(sizing, size, &attempt);
 	if (!error && size_missing_inodes(sizing))
 		return too_few_inodes(sizing, search->problem);
@@ -177,7 +180,8 @@ static errcode_t narrow(struct size_search *search)
 		if (is_first && search->enough) {
 			search->wants_journal = search->sizing->room.journal_blocks;
 			if (size_chooses_inodes(search->sizing))
-				search->sizing->base_inodes = size_exact_inodes(search->sizing);
+				search->sizing->base_inodes =
+					size_exact_inodes(search->sizing, size_made_bytes(search->sizing));
 		}
 		uint64_t next = next_guess_kib(search);
 
@@ -214,14 +218,12 @@ static errcode_t try_smaller_journals(struct size_search *search)
 	return 0;
 }
 
-/*
- * Finds the smallest size that is enough, with the block size that is chosen. The last filesystem made has that size.
- */
-static errcode_t search_smallest(struct sizing *sizing, uint64_t *kib, struct problem *problem)
+/* The smallest size that is enough, with the inodes that are known to be left for the free space. */
+static errcode_t search_with_inodes(struct sizing *sizing, uint64_t *kib, struct problem *problem)
 {
 	struct size_search search = { .sizing = sizing, .problem = problem, .kib = first_guess_kib(sizing) };
 
-	sizing->base_inodes = size_chooses_inodes(sizing) ? size_exact_inodes(sizing) : 0;
+	sizing->base_inodes = size_chooses_inodes(sizing) ? size_exact_inodes(sizing, search.kib * 1024) : 0;
 	errcode_t error = narrow(&search);
 
 	if (!error && search.enough)
@@ -240,6 +242,47 @@ static errcode_t search_smallest(struct sizing *sizing, uint64_t *kib, struct pr
 	}
 	*kib = search.kib;
 	return error;
+}
+
+/*
+ * Finds the smallest size that is enough, with the block size that is chosen. The last filesystem made has that size.
+ * mke2fs gives small filesystems more inodes for the same space: so the size found is asked about as well as the first
+ * one.
+ */
+static errcode_t search_smallest(struct sizing *sizing, uint64_t *kib, struct problem *problem)
+{
+	struct problem attempt = { 0 };
+	char size[32];
+	errcode_t error;
+
+	if (!size_frees_inodes(sizing))
+		return search_with_inodes(sizing, kib, problem);
+	size_text(first_guess_kib(sizing), size);
+	error = size_learn_inodes(sizing, size, problem);
+	const uint64_t before = sizing->bytes_per_inode;
+
+	if (error)
+		return error;
+	error = search_with_inodes(sizing, kib, &attempt);
+	/* A percentage may leave no space for their tables. */
+	if (error == EXT2MB_ET_NO_SPACE) {
+		problem_clear(&attempt);
+		sizing->bytes_per_inode = 0;
+		return search_with_inodes(sizing, kib, problem);
+	}
+	if (error) {
+		problem_move(problem, &attempt);
+		return error;
+	}
+	size_text(*kib, size);
+	error = size_learn_inodes(sizing, size, problem);
+	if (error)
+		return error;
+	/* mke2fs rounds the numbers of inodes; its ratios are powers of two. */
+	if (sizing->bytes_per_inode < before / 3 * 2 || sizing->bytes_per_inode > before / 2 * 3)
+		return search_with_inodes(sizing, kib, problem);
+	sizing->bytes_per_inode = before;
+	return size_try(sizing, size, problem);
 }
 
 /* True if everything could fit a filesystem that is too small for the default blocks. */
@@ -364,11 +407,14 @@ static errcode_t too_small(struct sizing *sizing, const char *size, struct probl
 static errcode_t choose_given(struct sizing *sizing, const char *size)
 {
 	struct problem found = { 0 };
-	errcode_t error = size_try(sizing, size, &found);
+	errcode_t error = size_frees_inodes(sizing) ? size_learn_inodes(sizing, size, &found) : 0;
+
+	if (!error)
+		error = size_try(sizing, size, &found);
 
 	/* mke2fs's own number of inodes may leave too little room, while the number needed leaves enough. */
 	if (!error && !size_missing_inodes(sizing) && size_spare_blocks(sizing) < 0 && size_chooses_inodes(sizing)) {
-		sizing->base_inodes = size_exact_inodes(sizing);
+		sizing->base_inodes = size_exact_inodes(sizing, size_made_bytes(sizing));
 		error = size_try(sizing, size, &found);
 	}
 	if ((error && !size_is_refused(error)) || (!error && size_missing_inodes(sizing))) {
@@ -475,6 +521,21 @@ errcode_t size_choose(struct plan *plan, const struct workplace *work, const str
 	choice->free_blocks = error ? 0 : (uint64_t)size_left_blocks(&sizing);
 	trial_file_close(&scratch);
 	return error;
+}
+
+errcode_t size_warn_few_inodes(const struct populate_options *options, struct populate_report *report)
+{
+	const uint64_t mebibytes = (report->free_blocks * report->block_bytes) >> 20;
+	struct problem problem = { 0 };
+
+	if ((!options->free_bytes && !options->free_percent) || options->free_inodes_given ||
+	    report->free_inodes >= mebibytes)
+		return 0;
+	problem_set_reason(&problem, ENOSPC, options->image, "has few free inodes",
+	                   "%" PRIu64 " for %" PRIu64
+	                   " MiB of free space; --free-inodes=N without -i and -N gives more",
+	                   report->free_inodes, mebibytes);
+	return warnings_add(&report->warnings, &problem, 1);
 }
 
 errcode_t size_format(struct plan *plan, const struct workplace *work, const struct output *output,

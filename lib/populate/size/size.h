@@ -6,6 +6,7 @@
 #pragma once
 
 #include "populate/build/plan.h"
+#include "populate/build/report.h"
 #include "populate/build/workplace.h"
 #include "populate/format/filesystem.h"
 #include "populate/output/output.h"
@@ -29,6 +30,9 @@ struct size_choice {
  */
 MUST_CHECK errcode_t size_choose(struct plan *plan, const struct workplace *work, const struct output *output,
                                  struct size_choice *choice);
+
+/* Warns if the free space that the user wants has less than an inode for each MiB. ENOMEM. */
+MUST_CHECK errcode_t size_warn_few_inodes(const struct populate_options *options, struct populate_report *report);
 
 /* Makes the empty filesystem in the output, which must turn out as chosen. */
 MUST_CHECK errcode_t size_format(struct plan *plan, const struct workplace *work, const struct output *output,

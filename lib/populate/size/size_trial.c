@@ -52,25 +52,53 @@ static errcode_t format(struct sizing *sizing, const char *size, struct problem 
 	return space_estimate_count(plan, sizing->work->pool, &room.format, room.blocks_per_group, problem);
 }
 
-/* Returns the number of the tree's inodes, and of those that must stay free. The root's inode exists already. */
-static uint64_t wanted_inodes(const struct sizing *sizing)
+/*
+ * Returns the number of the tree's inodes, and of those that must stay free in so large a filesystem. The root's inode
+ * exists already.
+ */
+static uint64_t wanted_inodes(const struct sizing *sizing, uint64_t filesystem_bytes)
 {
-	return plan_items(sizing->plan) - 1 + sizing->plan->options->free_inodes;
+	const struct populate_options *options = sizing->plan->options;
+	uint64_t free_bytes =
+		options->free_percent ? filesystem_bytes / 100 * options->free_percent : options->free_bytes;
+	uint64_t of_space = sizing->bytes_per_inode ? free_bytes / sizing->bytes_per_inode : 0;
+
+	return plan_items(sizing->plan) - 1 + (of_space > options->free_inodes ? of_space : options->free_inodes);
+}
+
+errcode_t size_learn_inodes(struct sizing *sizing, const char *size, struct problem *problem)
+{
+	struct problem refusal = { 0 };
+
+	sizing->bytes_per_inode = 0;
+	sizing->run.inodes = 0;
+	errcode_t error = format(sizing, size, &refusal);
+
+	if (!error)
+		sizing->bytes_per_inode = size_made_bytes(sizing) / sizing->room.inodes;
+	if (!error || size_is_refused(error)) {
+		problem_clear(&refusal);
+		return 0;
+	}
+	problem_move(problem, &refusal);
+	return error;
 }
 
 uint64_t size_missing_inodes(const struct sizing *sizing)
 {
-	uint64_t wanted = wanted_inodes(sizing), highest = sizing->plan->source->encrypted.highest_number;
+	uint64_t wanted = wanted_inodes(sizing, size_made_bytes(sizing)),
+		 highest = sizing->plan->source->encrypted.highest_number;
 	uint64_t missing = wanted > sizing->room.free_inodes ? wanted - sizing->room.free_inodes : 0;
 	uint64_t beyond = highest > sizing->room.inodes ? highest - sizing->room.inodes : 0;
 
 	return missing > beyond ? missing : beyond;
 }
 
-uint64_t size_exact_inodes(const struct sizing *sizing)
+uint64_t size_exact_inodes(const struct sizing *sizing, uint64_t filesystem_bytes)
 {
 	uint64_t own = sizing->room.inodes ? sizing->room.inodes - sizing->room.free_inodes : OWN_INODES;
-	uint64_t inodes = wanted_inodes(sizing) + own, highest = sizing->plan->source->encrypted.highest_number;
+	uint64_t inodes = wanted_inodes(sizing, filesystem_bytes) + own,
+		 highest = sizing->plan->source->encrypted.highest_number;
 
 	if (inodes < highest)
 		inodes = highest;
@@ -92,7 +120,7 @@ errcode_t size_try(struct sizing *sizing, const char *size, struct problem *prob
 			extra = 2 * extra + size_missing_inodes(sizing);
 		if (extra > UINT32_MAX / 4)
 			break;
-		sizing->run.inodes = size_exact_inodes(sizing) + extra;
+		sizing->run.inodes = size_exact_inodes(sizing, size_made_bytes(sizing)) + extra;
 		error = format(sizing, size, problem);
 	}
 	return error;

@@ -18,6 +18,7 @@ struct sizing {
 	uint64_t extra_blocks;     /* to be left beyond those that were counted */
 	bool wants_default_blocks; /* see populate/size/default_blocks.h */
 	uint64_t base_inodes;      /* -N for mke2fs in the first attempt at a size, 0: it decides */
+	uint64_t bytes_per_inode;  /* of the space that --free leaves; 0: it needs no inodes */
 
 	struct filesystem_room room; /* of the last filesystem made */
 };
@@ -47,14 +48,38 @@ int64_t size_left_blocks(const struct sizing *sizing);
 /* The same beyond extra_blocks and what --free wants to be left. */
 int64_t size_spare_blocks(const struct sizing *sizing);
 
-/* The inodes to ask mke2fs for, its own included, so that the tree and --free-inodes have theirs. */
-uint64_t size_exact_inodes(const struct sizing *sizing);
+/*
+ * The inodes to ask mke2fs for, its own included, so that the tree and what is left free in so large a filesystem have
+ * theirs.
+ */
+uint64_t size_exact_inodes(const struct sizing *sizing, uint64_t filesystem_bytes);
+
+/* The size of the last filesystem. */
+static inline uint64_t size_made_bytes(const struct sizing *sizing)
+{
+	return sizing->room.blocks << sizing->room.format.block_bits;
+}
 
 /* mke2fs's -i, -T or -N does not say how many inodes there are. */
 static inline bool size_chooses_inodes(const struct sizing *sizing)
 {
 	return !sizing->plan->options->inodes_given && !sizing->plan->options->inodes_fixed;
 }
+
+/*
+ * Is the space that --free leaves to have as many inodes as mke2fs would make for it? size_learn_inodes() asks it how
+ * many bytes there are to each in a filesystem of that size. If it refuses that size, there are none. Errors as of
+ * size_try().
+ */
+static inline bool size_frees_inodes(const struct sizing *sizing)
+{
+	const struct populate_options *options = sizing->plan->options;
+
+	return (options->free_bytes || options->free_percent) && !options->free_inodes_given &&
+	       size_chooses_inodes(sizing);
+}
+
+MUST_CHECK errcode_t size_learn_inodes(struct sizing *sizing, const char *size, struct problem *problem);
 
 /* A file in memory, without a name in any directory, in which mke2fs tries a size. */
 struct trial_file {
