@@ -329,21 +329,16 @@ static errcode_t refuse(const struct merge_layer *top, uint32_t number, errcode_
 	return problem_set_reason(problem, error, path, "cannot make a hard link", "%s: %s%s", link->target, who, what);
 }
 
-/* Follows the symbolic links on the way to a target, as link(2) does. *node stays TREE_ROOT if they lead nowhere. */
-static errcode_t find_through_links(const struct view *view, const char *target, uint32_t *layer, uint32_t *node)
+/* Follows the symbolic links on the way to a target, as link(2) does. All stays as it is if they lead nowhere. */
+static errcode_t find_through_links(const struct view *view, const char *target, uint32_t *layer, uint32_t *node,
+                                    struct obstacle *obstacle)
 {
 	const struct lower_files lower = { look, view };
 	SCOPE_FREE char *path = NULL;
-	struct obstacle unused;
-	uint32_t holder;
 	uint16_t mode;
 	errcode_t error = lower_files_resolve(&lower, target, false, &path, &mode);
 
-	if (error || !path || !mode)
-		return error;
-	error = find(view, path, &holder, node, &unused);
-	*layer = *node == TREE_ROOT ? *layer : holder;
-	return error;
+	return error || !path ? error : find(view, path, layer, node, obstacle);
 }
 
 static errcode_t resolve(struct merge_layer *layers, uint32_t top, uint32_t number, struct problem *problem)
@@ -355,7 +350,7 @@ static errcode_t resolve(struct merge_layer *layers, uint32_t top, uint32_t numb
 	errcode_t error = find(&view, link->target, &layer, &found, &obstacle);
 
 	if (!error && obstacle.is_no_place)
-		error = find_through_links(&view, link->target, &layer, &found);
+		error = find_through_links(&view, link->target, &layer, &found, &obstacle);
 	if (error)
 		return error;
 	if (found == TREE_ROOT && obstacle.hides)
