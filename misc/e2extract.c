@@ -50,12 +50,11 @@ static errcode_t read_image(struct command *command, struct pool *pool, struct w
 {
 	SCOPE_FREE char *name = source_name(command);
 	const char *names[] = { name };
-	struct source_counts counts = { .limits = command->limits };
 	const struct scan_options options = {
 		.asks_for_times = true,
 		.warnings = warnings,
 		.left_out = left_out,
-		.counts = &counts,
+		.counts = command->options.counts,
 		.progress = command->options.progress,
 	};
 	const struct source_layering layering = { 0 };
@@ -68,9 +67,12 @@ static errcode_t read_image(struct command *command, struct pool *pool, struct w
 
 static errcode_t run_with(struct command *command, struct pool *pool, int *status, struct problem *problem)
 {
+	struct source_counts counts = { .limits = command->limits };
 	struct extract_report report = { 0 };
 	struct warnings warnings = { 0 }, left_out = { 0 };
 	struct tree *tree = NULL;
+
+	command->options.counts = &counts;
 	errcode_t error = read_image(command, pool, &warnings, &left_out, &tree, problem);
 
 	if (!error)

@@ -12,6 +12,9 @@ static const char usage[] =
 	"Takes files out of an ext2, ext3 or ext4 image, without a mount: all of them, or PATHs with what is below.\n";
 
 #define FORM_WORDS "tar|mtree|dir"
+/* For digests of holes. */
+#define HOLE_SECONDS 30
+
 enum form_word { FORM_TAR, FORM_MTREE, FORM_DIRECTORY, FORM_BY_NAME };
 
 static void set_format(struct command *command, const struct taken_option *option)
@@ -22,6 +25,9 @@ static void set_format(struct command *command, const struct taken_option *optio
 static void set_limit(struct command *command, const struct taken_option *option)
 {
 	source_limits_read(option->argument, &command->limits);
+	/* Who says how much may be unpacked has the time for it. */
+	if (strstr(option->argument, "unpacked="))
+		command->options.hole_seconds = 0;
 }
 
 static const struct option_row options[] = {
@@ -65,8 +71,8 @@ static const struct option_row options[] = {
 	  .kind = ARGUMENT_TEXT,
 	  .words = SOURCE_LIMITS_WORDS,
 	  .set = set_limit,
-	  .help = "how much an image may hold: names=N (20000000), metadata=SIZE (no limit);\n"
-	          "none for a limit takes it away" },
+	  .help = "how much an image may hold: names=N (20000000), metadata=SIZE (no limit),\n"
+	          "unpacked=SIZE (1T); none for a limit takes it away" },
 	{ .heading = "Work and messages" },
 	THREADS_ROW(threads),
 	PROGRESS_ROW(progress),
@@ -166,7 +172,10 @@ void command_parse(int argument_count, char **arguments, struct command *command
 		.progress = PROGRESS_AUTO,
 		.form_word = FORM_BY_NAME,
 		.threads = default_threads(),
-		.limits = { .path_bytes = SOURCE_LIMITS_PATH_BYTES, .names = SOURCE_LIMITS_NAMES },
+		.limits = { .path_bytes = SOURCE_LIMITS_PATH_BYTES,
+		            .names = SOURCE_LIMITS_NAMES,
+		            .unpacked_bytes = SOURCE_LIMITS_UNPACKED_BYTES },
+		.options.hole_seconds = HOLE_SECONDS,
 	};
 	int next = command_line_read(&command_line, argument_count, arguments, command);
 

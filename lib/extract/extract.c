@@ -151,6 +151,8 @@ static errcode_t prepare(struct extraction *extraction, bool *is_missing)
 		return ENOMEM;
 	for (unsigned int i = 0; i < pool_workers(extraction->pool); i++) {
 		extraction->workers[i].loaded.selection = &extraction->selection;
+		extraction->workers[i].loaded.options = options;
+		extraction->workers[i].loaded.hole_seconds = &extraction->hole_seconds;
 		extraction->workers[i].losses.names_each = options->names_losses;
 	}
 	return selection_make(&extraction->selection, extraction->tree, options->paths, options->path_count,

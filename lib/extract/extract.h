@@ -7,6 +7,7 @@
 
 #include "support/run/pool.h"
 #include "support/run/progress.h"
+#include "tree/source_limits.h"
 #include "tree/tree.h"
 
 enum extract_form {
@@ -31,6 +32,8 @@ struct extract_options {
 	bool is_strict;               /* what the form cannot hold is an error, before anything is written */
 	bool names_losses;            /* each file that the form cannot hold is a warning of its own */
 	bool has_force;               /* EXTRACT_DIRECTORY: into one that is not empty, in the place of what is there */
+	struct source_counts *counts; /* limits how many bytes of holes are digested; NULL: nothing does */
+	unsigned int hole_seconds;    /* how long that may take, all threads together; 0: any time */
 	struct progress *progress;    /* may be NULL */
 };
 

@@ -3,11 +3,15 @@
 
 #include <errno.h>
 #include <nettle/sha2.h>
+#include <stdio.h>
 
 #include "support/run/interrupt.h"
+#include "support/seconds.h"
+#include "support/text/units.h"
 #include "support/vector.h"
 
 #define DIGEST_READ_BYTES ((size_t)256 << 10)
+#define HOLE_PIECES 256 /* between two looks at the clock */
 
 static const uint8_t zeros[64 << 10];
 
@@ -41,36 +45,95 @@ static errcode_t read_data(struct loaded *loaded, const struct tree_node *node, 
 	return error;
 }
 
-static errcode_t digest_range(struct loaded *loaded, struct sha256_ctx *context, const struct piece_range *range,
-                              struct problem *problem)
+static errcode_t refuse_holes(const struct loaded *loaded, uint32_t first, const char *limit, struct problem *problem)
 {
-	uint64_t most = range->is_hole ? sizeof(zeros) : DIGEST_READ_BYTES;
+	const struct tree *tree = loaded->selection->tree;
+	SCOPE_FREE char *path = tree_path(tree, first);
 
+	return problem_set_reason(problem, EDQUOT, path, "cannot take its digest",
+	                          "those of holes take more than %s (--limit=unpacked=SIZE allows more)", limit);
+}
+
+/*
+ * Zeros are hashed as slowly as data are, and an image of a megabyte can have a hole of 16 TiB. Counted before any of
+ * it is hashed; what is left out does not count.
+ */
+static errcode_t count_holes(const struct loaded *loaded, uint32_t first, struct problem *problem)
+{
+	const struct tree_node *node = &loaded->selection->tree->nodes[first];
+	struct source_counts *counts = loaded->options->counts;
+	const uint64_t bytes = node->size_bytes - selection_data_bytes(node);
+
+	if (!bytes || !source_counts_unpacked(counts, bytes))
+		return 0;
+	atomic_fetch_sub_explicit(&counts->unpacked_bytes, bytes, memory_order_relaxed);
+	return refuse_holes(loaded, first, units_bytes(counts->limits.unpacked_bytes).text, problem);
+}
+
+/* Ends with EDQUOT once all workers together have taken longer than they may. */
+static errcode_t digest_hole(struct loaded *loaded, uint32_t first, struct sha256_ctx *context, uint64_t bytes,
+                             struct problem *problem)
+{
+	const unsigned int most = loaded->options->hole_seconds;
+
+	while (bytes) {
+		const double begin = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+		double before, after;
+
+		for (unsigned int n = 0; bytes && n < HOLE_PIECES; n++) {
+			const size_t count = bytes < sizeof(zeros) ? (size_t)bytes : sizeof(zeros);
+
+			sha256_update(context, count, zeros);
+			bytes -= count;
+		}
+		if (interrupt_pending())
+			return EINTR;
+		const double spent = seconds_of(CLOCK_THREAD_CPUTIME_ID) - begin;
+
+		__atomic_load(loaded->hole_seconds, &before, __ATOMIC_RELAXED);
+		do
+			after = before + spent;
+		while (!__atomic_compare_exchange(loaded->hole_seconds, &before, &after, true, __ATOMIC_RELAXED,
+		                                  __ATOMIC_RELAXED));
+		if (most && after > most && bytes) {
+			char limit[32];
+
+			snprintf(limit, sizeof(limit), "%u seconds", most);
+			return refuse_holes(loaded, first, limit, problem);
+		}
+	}
+	return 0;
+}
+
+static errcode_t digest_data(struct loaded *loaded, struct sha256_ctx *context, const struct piece_range *range,
+                             struct problem *problem)
+{
 	for (uint64_t done = 0, count; done < range->length; done += count) {
-		count = range->length - done < most ? range->length - done : most;
-		errcode_t error =
-			range->is_hole ? 0 : read_range(loaded, loaded->bytes, range->start + done, count, problem);
+		count = range->length - done < DIGEST_READ_BYTES ? range->length - done : DIGEST_READ_BYTES;
+		errcode_t error = read_range(loaded, loaded->bytes, range->start + done, count, problem);
 
 		if (!error && interrupt_pending())
 			error = EINTR;
 		if (error)
 			return error;
-		sha256_update(context, count, range->is_hole ? zeros : loaded->bytes);
+		sha256_update(context, count, loaded->bytes);
 	}
 	return 0;
 }
 
-static errcode_t digest_file(struct loaded *loaded, const struct tree_node *node, struct loaded_file *file)
+static errcode_t digest_file(struct loaded *loaded, uint32_t first, struct loaded_file *file)
 {
+	const struct tree_node *node = &loaded->selection->tree->nodes[first];
 	struct sha256_ctx context;
 	struct piece_range range;
 	uint64_t at = 0;
 	uint32_t segment = 0;
-	errcode_t error = 0;
+	errcode_t error = count_holes(loaded, first, &file->problem);
 
 	sha256_init(&context);
 	while (!error && piece_range_next(node, &at, node->size_bytes, &segment, &range))
-		error = digest_range(loaded, &context, &range, &file->problem);
+		error = range.is_hole ? digest_hole(loaded, first, &context, range.length, &file->problem) :
+		                        digest_data(loaded, &context, &range, &file->problem);
 	sha256_digest(&context, sizeof(file->digest), file->digest);
 	return error;
 }
@@ -102,7 +165,7 @@ static errcode_t load_file(struct loaded *loaded, uint32_t number, bool with_dig
 	if (selection_data_bytes(node))
 		error = content_reader_open(loaded->reader, first, &file->problem);
 	if (!error && with_digests)
-		error = digest_file(loaded, node, file);
+		error = digest_file(loaded, first, file);
 	else if (!error && piece->is_part)
 		error = read_data(loaded, node, piece->start, piece->stop, piece->segment, file->at, &file->problem);
 	else if (!error)

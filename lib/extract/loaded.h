@@ -2,6 +2,7 @@
 /* The contents of a piece in memory, or their digests. One worker's, piece after piece. */
 #pragma once
 
+#include "extract/extract.h"
 #include "extract/pieces.h"
 #include "tree/contents.h"
 
@@ -16,9 +17,11 @@ struct loaded_file {
 	uint8_t digest[LOADED_DIGEST_BYTES];
 };
 
-/* Zero-initialise, but for tree and selection. */
+/* Zero-initialise, but for selection, options and hole_seconds. */
 struct loaded {
 	const struct selection *selection;
+	const struct extract_options *options;
+	double *hole_seconds;          /* that all workers have spent; shared */
 	struct content_reader *reader; /* owned; made with the first file */
 	struct piece piece;
 	struct loaded_file *files; /* in the order of nodes */

@@ -42,6 +42,7 @@ struct extraction {
 	struct pool *pool;
 	struct extraction_worker *workers; /* pool_workers() */
 	uint8_t *damaged;                  /* by node, atomic: enum damage_mark */
+	double hole_seconds;               /* that digests of holes have taken, of all workers; atomic */
 };
 
 /* A node as it is written: file is NULL where it has no contents. */

@@ -314,6 +314,23 @@ static errcode_t read_map(struct reading *reading, struct image_file **ret)
 	return 0;
 }
 
+/* How long a file can be that has such a map; e2fsck(8) takes a longer one for damaged, too. */
+static uint64_t most_bytes(const struct reading *reading)
+{
+	const unsigned int bits = reading->scan->volume->format.block_bits, address_bits = bits - 2;
+	uint64_t blocks = UINT64_C(1) << 32;
+
+	if (!(reading->source.view.flags & (EXT4_EXTENTS_FL | EXT4_INLINE_DATA_FL))) {
+		uint64_t indirect = EXT2_NDIR_BLOCKS;
+
+		for (unsigned int level = 1; level <= 3; level++)
+			indirect += UINT64_C(1) << (level * address_bits);
+		blocks = indirect < blocks ? indirect : blocks;
+	}
+	/* Not the last byte of what an extent could map: its number of blocks would not fit. */
+	return (blocks << bits) - (blocks == UINT64_C(1) << 32);
+}
+
 static errcode_t read_contents(struct reading *reading)
 {
 	struct image_file *file;
@@ -321,7 +338,7 @@ static errcode_t read_contents(struct reading *reading)
 
 	reading->worker->unwritten_count = 0;
 	reading->inode->node.size_bytes = reading->source.all.value.size_bytes;
-	if (reading->inode->node.size_bytes > INT64_MAX) {
+	if (reading->inode->node.size_bytes > most_bytes(reading)) {
 		damage_tell(&reading->worker->damage, reading->source.ino, 0, "size of a file");
 		return 0;
 	}
