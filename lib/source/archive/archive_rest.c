@@ -30,7 +30,7 @@ static errcode_t next_run(struct archive_input *input, struct run *run)
 static errcode_t unused_run(struct archive_input *input, struct run *run)
 {
 	input->tap.from = run->at = archive_input_position(input);
-	return header_tap_get(&input->tap, UINT64_MAX, &run->bytes, &run->count);
+	return header_tap_get(&input->tap, input->tap.block_at + input->tap.block_bytes, &run->bytes, &run->count);
 }
 
 /* Skips zeros. No run: nothing else follows. */

@@ -297,6 +297,7 @@ static errcode_t warn_of_rest(struct archive_scan *scan, const struct archive_re
 /* Reads archive after archive of the file. */
 static errcode_t read_archives(struct archive_scan *scan, struct tree_builder *builder)
 {
+	const uint64_t start = scan->input.start;
 	struct archive_rest rest = { .is_archive = true };
 	errcode_t error = 0;
 
@@ -314,6 +315,8 @@ static errcode_t read_archives(struct archive_scan *scan, struct tree_builder *b
 	}
 	if (!error && scan->dropped_count)
 		error = warnings_add(&scan->source->warnings, &scan->dropped, scan->dropped_count);
+	if (rest.at && rest.is_in_file)
+		rest.at += scan->input.start - start;
 	return error || !rest.is_there ? error : warn_of_rest(scan, &rest);
 }
 
