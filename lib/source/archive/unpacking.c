@@ -43,6 +43,9 @@ static errcode_t read_below(void *context, void *bytes, size_t count, size_t *go
 	if (error)
 		return error;
 	*got = count < level->count ? count : level->count;
+	/* At the end of what is packed there are no bytes to point to. */
+	if (*got == 0)
+		return 0;
 	memcpy(bytes, level->bytes, *got);
 	level->bytes += *got;
 	level->count -= *got;
