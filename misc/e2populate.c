@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -106,11 +107,15 @@ static bool ask(void)
 
 /*
  * True if path holds nothing that libblkid knows, if standard input or output is not a terminal (as for mke2fs), or
- * if the answer is yes.
+ * if the answer is yes. A file that is made anew is not asked about: cp(1) does not ask either.
  */
-static bool existing_may_go(const char *path)
+static bool existing_may_go(const char *path, bool is_kept)
 {
+	struct stat status;
+
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return true;
+	if (!is_kept && (stat(path, &status) < 0 || !S_ISBLK(status.st_mode)))
 		return true;
 	blkid_probe probe = blkid_new_probe_from_filename(path);
 
@@ -129,8 +134,8 @@ static bool outputs_may_go(const struct populate_options *options)
 {
 	const struct dm_verity_options *verity = &options->dm_verity;
 
-	return existing_may_go(options->image) &&
-	       (!verity->target || verity->is_appended || existing_may_go(verity->target));
+	return existing_may_go(options->image, options->in_place || options->offset_bytes) &&
+	       (!verity->target || verity->is_appended || existing_may_go(verity->target, false));
 }
 
 /* --- The report --------------------------------------------------------------------------------------------------- */

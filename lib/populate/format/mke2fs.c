@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "populate/format/child.h"
+#include "support/text/units.h"
 
 #define OWN_ARGUMENTS 24
 
@@ -159,6 +160,23 @@ static errcode_t features_list(const struct mke2fs_run *run, bool has_verity, ch
 	return list ? 0 : ENOMEM;
 }
 
+/*
+ * mke2fs asks whether blocks larger than pages are meant, of a standard input that answers no. A second -F would have
+ * it write to what is mounted.
+ */
+static bool asks_for_blocks(const struct populate_options *options)
+{
+	uint64_t block_bytes = 0;
+
+	for (char *const *option = options->mke2fs; option && *option; option++) {
+		if (strcmp(*option, "-F") == 0)
+			return false;
+		if (strncmp(*option, "-b", 2) == 0 && units_parse_bytes(*option + 2, 1, &block_bytes))
+			block_bytes = 0;
+	}
+	return block_bytes > (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 static errcode_t run_with(const struct mke2fs_run *run, bool has_verity, struct problem *problem)
 {
 	const struct populate_options *options = run->options;
@@ -174,6 +192,8 @@ static errcode_t run_with(const struct mke2fs_run *run, bool has_verity, struct 
 	arguments[next++] = "mke2fs";
 	for (size_t option = 0; option < count; option++)
 		arguments[next++] = options->mke2fs[option];
+	if (asks_for_blocks(options))
+		arguments[next++] = "-F";
 	errcode_t error = features_list(run, has_verity, &features);
 
 	if (error)

@@ -69,6 +69,8 @@ static errcode_t examine_device(struct output *output, struct problem *problem)
 		return problem_set(problem, errno, output->path, "cannot open");
 	if (ioctl(descriptor, BLKGETSIZE64, &output->existing_bytes) < 0)
 		return problem_set(problem, errno, output->path, "cannot read its size");
+	output->existing_bytes -=
+		output->offset_bytes < output->existing_bytes ? output->offset_bytes : output->existing_bytes;
 	return 0;
 }
 

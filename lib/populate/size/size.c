@@ -445,6 +445,18 @@ static errcode_t try_size_of_base(struct sizing *sizing, char size[32], bool *fi
 	return 0;
 }
 
+/* A file in memory, in which sizes are tried, has any size. */
+static errcode_t check_device(const struct sizing *sizing, const struct output *output)
+{
+	uint64_t bytes = size_made_bytes(sizing);
+
+	if (!output->is_device || bytes <= output->existing_bytes)
+		return 0;
+	return problem_set_reason(sizing->work->problem, EXT2MB_ET_NO_SPACE, output->path,
+	                          "the filesystem does not fit", "it would end %" PRIu64 " KiB beyond the device's end",
+	                          (bytes - output->existing_bytes + 1023) / 1024);
+}
+
 static errcode_t choose(struct sizing *sizing, const struct output *output, char size[32])
 {
 	const char *given = sizing->plan->options->size;
@@ -460,7 +472,9 @@ static errcode_t choose(struct sizing *sizing, const struct output *output, char
 		/* If we choose the block size, mke2fs would read the number as one of blocks. */
 		if (!given || (is_known && sizing->run.block_bytes))
 			size_text(kib, size);
-		return choose_given(sizing, size);
+		errcode_t given_error = choose_given(sizing, size);
+
+		return given_error ? given_error : check_device(sizing, output);
 	}
 	errcode_t error = 0;
 	bool fits = false;
