@@ -61,6 +61,8 @@ static errcode_t read_sources(const struct update_options *options, const struct
 		.exclude = options->exclude,
 		.one_file_system = options->one_file_system,
 		.asks_for_times = options->all_times,
+		/* What the source seems not to have would be taken away from the image. */
+		.needs_xattrs = options->mirrors,
 		.asks_for_holes = options->zeros_of_source,
 		.asks_for_projects = volume->format.project,
 		.platform = options->platform,

@@ -407,6 +407,9 @@ static errcode_t warn_of_unread(struct scan *scan, struct problem *problem)
 
 	for (unsigned int i = 0; i < scan->worker_count; i++)
 		scan_add_unread(&unread, &scan->workers[i].unread);
+	if (unread.count && scan->options->needs_xattrs)
+		return scan_problem(scan, unread.directory, unread.name, unread.error,
+		                    "cannot read extended attributes", problem);
 	if (!unread.count || !scan->options->warnings)
 		return 0;
 	scan_problem(scan, unread.directory, unread.name, unread.error,

@@ -61,6 +61,7 @@ struct scan_options {
 	const struct exclude *exclude; /* files left out, unread and unopened; may be NULL */
 	struct pool *readers;          /* that read directories of the host; NULL: scan()'s pool does */
 	bool one_file_system;          /* directories of other filesystems than the root's stay empty */
+	bool needs_xattrs;             /* those of the host that cannot be read are an error, not a warning */
 	bool without_xattrs;           /* leave them all out, unread */
 	bool without_flags;            /* likewise file flags; a regular file's are read when it is copied */
 	bool asks_for_holes;           /* of each file of the host, see source/host/data_segments.h */
