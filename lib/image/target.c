@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include <blkid/blkid.h>
 
@@ -15,6 +16,7 @@
 #include "support/io/whole_io.h"
 
 #define SUPERBLOCK_OFFSET 1024
+#define TEXT_BYTES 512   /* that tell text */
 #define CUT_OFF_BYTES 96 /* of the reason */
 #define SECTOR_BYTES 512 /* libblkid's sectors, whatever the device's own */
 
@@ -149,17 +151,57 @@ errcode_t target_check_end(const struct target *target, const char *name, const 
 	               0;
 }
 
+/* Text, of which a filesystem's beginning has none: a page or a report that was given in its place. */
+static const char *text_reason(const struct target *target)
+{
+	char bytes[TEXT_BYTES + 1];
+	SCOPE_CLOSE int descriptor = open(target->path, O_RDONLY | O_CLOEXEC);
+	ssize_t count = descriptor < 0 ? 0 : pread(descriptor, bytes, TEXT_BYTES, (off_t)target->offset_bytes);
+
+	for (ssize_t n = 0; n < count; n++)
+		if (!bytes[n] || ((unsigned char)bytes[n] < ' ' && !strchr("\t\n\r\f", bytes[n])))
+			return NULL;
+	if (count <= 0)
+		return NULL;
+	bytes[count] = '\0';
+	const char *first = bytes + strspn(bytes, " \t\n\r\f");
+
+	return !strncasecmp(first, "<!doctype html", 14) || !strncasecmp(first, "<html", 5) ?
+	               "it is a page of HTML, not a filesystem" :
+	       *first == '{' || *first == '[' ? "it is JSON, not a filesystem" :
+	                                        "it is text, not a filesystem";
+}
+
+/* The name of another filesystem or container, as blkid(8) has it. */
+static bool find_type(const struct target *target, char *reason, size_t count)
+{
+	__attribute__((cleanup(cleanup_probe))) blkid_probe probe = blkid_new_probe();
+	SCOPE_CLOSE int descriptor = open(target->path, O_RDONLY | O_CLOEXEC);
+	const char *type;
+
+	if (!probe || descriptor < 0 ||
+	    blkid_probe_set_device(probe, descriptor, (blkid_loff_t)target->offset_bytes, 0) ||
+	    blkid_do_safeprobe(probe) || blkid_probe_lookup_value(probe, "TYPE", &type, NULL))
+		return false;
+	snprintf(reason, count, "it is %s, not ext2, ext3 or ext4", type);
+	return true;
+}
+
 errcode_t target_explain(const struct target *target, errcode_t error, struct problem *problem)
 {
 	const char *reason = known_reason(target);
-	char cut_off[CUT_OFF_BYTES];
+	char cut_off[CUT_OFF_BYTES], other[CUT_OFF_BYTES];
 	bool may_have_partitions = error == EXT2_ET_BAD_MAGIC && !target->offset_bytes && !reason;
 	unsigned int partitions = may_have_partitions ? count_partitions(target->path) : 0;
 
+	if (!reason && !partitions && error)
+		reason = text_reason(target);
 	if (!reason && error == EXT2_ET_SHORT_READ)
 		reason = is_cut_off(target->path, target->offset_bytes, cut_off, sizeof(cut_off)) ?
 		                 cut_off :
 		                 "it is cut off: it ends before the end of the superblock or of the group descriptors";
+	if (!reason && !partitions && error == EXT2_ET_BAD_MAGIC && find_type(target, other, sizeof(other)))
+		reason = other;
 	if (!reason && !partitions)
 		return error;
 	problem_clear(problem);
