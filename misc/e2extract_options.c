@@ -25,7 +25,7 @@ static void set_format(struct command *command, const struct taken_option *optio
 static void set_limit(struct command *command, const struct taken_option *option)
 {
 	source_limits_read(option->argument, &command->limits);
-	/* Who says how much may be unpacked has the time for it. */
+	/* A user who says how much may be unpacked has the time for it. */
 	if (strstr(option->argument, "unpacked="))
 		command->options.hole_seconds = 0;
 }

@@ -49,7 +49,7 @@ struct archive_facts {
 	bool asked_host;         /* an ACL has names that were looked up among the accounts of this host */
 };
 
-/* Of what was unpacked, and is opened anew by way of them: open until all sources have been scanned. */
+/* Files that were unpacked, and are opened anew by way of these: they stay open until all sources have been scanned. */
 struct held_descriptors {
 	int *list; /* owned */
 	size_t count, capacity;
