@@ -116,6 +116,7 @@ struct following {
 	} * adoptions; /* directories that are still to be joined */
 	size_t adoption_count, adoption_capacity;
 	uint64_t followed;
+	struct problem *problem;
 };
 
 static struct ascent step(const void *context, uint32_t number)
@@ -204,6 +205,47 @@ static errcode_t join_directories(struct following *following, uint32_t *place, 
 	return adopt_later(following, entry, old);
 }
 
+/* What only says that files of the layers below are gone. */
+static bool is_mark(const struct tree_node *entry)
+{
+	return tree_node_is_whiteout(entry) || entry->has_only_whiteouts;
+}
+
+/* A whiteout of the same layer hides what the layers below have there. */
+static void hide_below(struct tree_node *entry)
+{
+	if (!S_ISDIR(entry->mode))
+		return;
+	entry->is_opaque = true;
+	entry->is_implied = false;
+}
+
+/* Neither is left out in silence, since all files in the directory would be, too. */
+static errcode_t refuse_meeting(const struct following *following, uint32_t entry)
+{
+	SCOPE_FREE char *path = path_text("", step, following, entry, NULL);
+
+	return problem_set_reason(following->problem, EEXIST, path, "cannot follow a symbolic link",
+	                          "the source has a file and a directory that would get this name");
+}
+
+/* Two entries of one name, of which one at least is no directory, meet: one of them stays. */
+static errcode_t choose(struct following *following, uint32_t *place, uint32_t entry)
+{
+	struct tree_node *entries = following->entries, *old = &entries[*place], *new = &entries[entry];
+	const bool hides = tree_node_is_whiteout(old) || tree_node_is_whiteout(new);
+
+	if (!is_mark(old) && !is_mark(new) && S_ISDIR(old->mode) != S_ISDIR(new->mode))
+		return refuse_meeting(following, *place);
+	if (is_mark(old) && (!is_mark(new) || tree_node_is_whiteout(new)))
+		take_place(entries, place, entry);
+	else
+		new->child_count = ENTRY_REPLACED;
+	if (hides && !is_mark(&entries[*place]))
+		hide_below(&entries[*place]);
+	return 0;
+}
+
 /* Moves all that is in one directory to another. */
 static errcode_t adopt(struct following *following, struct adoption adoption)
 {
@@ -223,7 +265,7 @@ static errcode_t adopt(struct following *following, struct adoption adoption)
 		} else if (S_ISDIR(entries[*place].mode) && S_ISDIR(entries[entry].mode)) {
 			error = join_directories(following, place, entry);
 		} else {
-			entries[entry].child_count = ENTRY_REPLACED;
+			error = choose(following, place, entry);
 		}
 		if (!error)
 			error = look_later(following, *place);
@@ -254,9 +296,7 @@ static errcode_t enter(struct following *following, uint32_t *directory, const c
 
 	if (error || made == UINT32_MAX)
 		return ENOMEM;
-	bool is_there = find_place(entries, name, bytes, &place);
-
-	if (is_there && S_ISDIR(entries[*place].mode)) {
+	if (find_place(entries, name, bytes, &place)) {
 		*directory = *place;
 		return 0;
 	}
@@ -266,8 +306,6 @@ static errcode_t enter(struct following *following, uint32_t *directory, const c
 	entries[made].link_to = made;
 	entries[made].parent = *directory;
 	entries[made].links = *place;
-	if (is_there)
-		take_place(entries, place, made);
 	*place = *directory = made;
 	following->count++;
 	return entries[made].name ? 0 : ENOMEM;
@@ -305,13 +343,35 @@ static bool may_follow(const struct following *following, const struct tree_node
 	       (!directory->is_opaque && (!following->only_implied || directory->is_implied));
 }
 
+/* Does the tree itself have something on the way to this directory that hides it? */
+static bool hides(const struct following *following, const char *path)
+{
+	struct tree_node *entries = following->entries;
+	uint32_t at = TREE_ROOT;
+
+	while (*path) {
+		const size_t bytes = strcspn(path, "/");
+		uint32_t *place = &entries[at].first_child;
+
+		if (at != TREE_ROOT && entries[at].is_opaque)
+			return true;
+		if (!find_place(entries, path, bytes, &place))
+			return false;
+		at = *place;
+		if (!S_ISDIR(entries[at].mode))
+			return true;
+		path += bytes + (path[bytes] == '/');
+	}
+	return false;
+}
+
 static errcode_t follow(struct following *following, uint32_t entry, const char *path)
 {
 	SCOPE_FREE char *to = NULL;
 	uint16_t mode;
 	errcode_t error = lower_files_resolve(following->lower, path, true, &to, &mode);
 
-	return !error && to && S_ISDIR(mode) ? move(following, entry, to) : error;
+	return !error && to && S_ISDIR(mode) && !hides(following, to) ? move(following, entry, to) : error;
 }
 
 static errcode_t look_at(struct following *following, uint32_t entry)
@@ -381,6 +441,7 @@ errcode_t directory_links_follow(struct tree *tree, const struct lower_files *lo
 		.tree = tree,
 		.lower = lower,
 		.only_implied = only_implied,
+		.problem = problem,
 	};
 	errcode_t error = make_entries(&following);
 

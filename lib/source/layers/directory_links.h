@@ -28,10 +28,11 @@ MUST_CHECK errcode_t lower_files_resolve(const struct lower_files *lower, const 
 
 /*
  * Moves what is in such directories. only_implied: a directory that the tree describes stays, and replaces the link.
- * Owner, mode and xattrs of a directory that is emptied so are dropped. Where two files
- * meet, the one stays that the tree has at the path itself; two directories become one. *order (order may be NULL):
- * links_below.order, which is changed with the nodes. *followed gets one more for each such directory. Errors of
- * look(), EINTR, ENOMEM.
+ * Owner, mode and xattrs of a directory that is emptied so are dropped. Where two files meet, the one stays that the
+ * tree has at the path itself; two directories become one; a file stays beside a whiteout, which hides only what lies
+ * below. If the tree itself has a file, a whiteout or an opaque directory on the way, the link leads nowhere. *order
+ * (order may be NULL): links_below.order, which is changed with the nodes. *followed gets one more for each such
+ * directory. EEXIST: a file meets a directory; errors of look(), EINTR, ENOMEM.
  */
 MUST_CHECK errcode_t directory_links_follow(struct tree *tree, const struct lower_files *lower, bool only_implied,
                                             uint32_t **order, struct pool *pool, uint64_t *followed,
