@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The init of microVMs (init.c), a program of its own: `make static/microvm-init`, also in a build without --enable-static-tools.
-microvm_sources := init.c machine.c start.c user.c
-static/microvm-init: $(microvm_sources:%=$(srcdir)/builders/microvm/%) $(srcdir)/builders/microvm/init.h compiler
+# From objects in the build folder: the linker's map then names no others than those of libraries (misc/static/tarball).
+microvm_objects := $(addprefix static/builders/microvm/,init.o machine.o start.o user.o)
+$(microvm_objects): static/%.o: $(srcdir)/%.c $(srcdir)/builders/microvm/init.h compiler
 	@mkdir -p $(@D)
-	$(call quiet,LINK) $(CC) -std=gnu11 -D_GNU_SOURCE $(warning_flags) $(CFLAGS) -static-pie -fPIE -Wl,--build-id=none \
-		-Wl,-Map,$@.map -o $@ $(filter %.c,$^) -ljson-c
+	$(call quiet,CC) $(CC) -std=gnu11 -D_GNU_SOURCE $(warning_flags) $(CFLAGS) -fPIE -c -o $@ $<
+static/microvm-init: $(microvm_objects)
+	$(call quiet,LINK) $(CC) $(CFLAGS) -static-pie -Wl,--build-id=none -Wl,-Map,$@.map -o $@ $^ -ljson-c
