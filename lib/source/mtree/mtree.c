@@ -283,7 +283,7 @@ bool mtree_recognize(const char *bytes, size_t count)
 
 	if (count >= strlen(signature) && !memcmp(bytes, signature, strlen(signature)))
 		return true;
-	if (memchr(bytes, '\0', count))
+	if (!count || memchr(bytes, '\0', count))
 		return false;
 	const char *line = first_line(bytes, &count);
 
