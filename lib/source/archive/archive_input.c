@@ -211,6 +211,8 @@ static la_int64_t seek(struct archive *archive, void *context, la_int64_t offset
 /* Looks at the beginning while it is at hand; the buffer is later used for other parts of the file. */
 static void look_at_text(struct archive_input *input, const uint8_t *bytes, size_t count)
 {
+	if (!count)
+		return;
 	input->looks_like = archive_kind_recognize((const char *)bytes, count);
 	input->looks_packed = input->looks_like ? NULL : archive_kind_packer((const char *)bytes, count);
 }

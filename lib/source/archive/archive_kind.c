@@ -263,10 +263,10 @@ static const struct archive_packing *find_lzma(void)
 
 const struct archive_packing *archive_kind_packing(const struct archive_kind *kind, const uint8_t *bytes, size_t count)
 {
-	const struct archive_kind *is = archive_kind_recognize((const char *)bytes, count);
-
 	if (!count || kind->is_converted || is_member(bytes, count))
 		return NULL;
+	const struct archive_kind *is = archive_kind_recognize((const char *)bytes, count);
+
 	if (kind->is_packed_by_filter && is == kind)
 		return &rpm_packing;
 	const struct archive_packing *packing =
