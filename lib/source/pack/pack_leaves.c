@@ -24,7 +24,7 @@ struct pack_leaves_header {
 	uint8_t magic[8];
 	uint64_t hash_bytes;    /* up to the end of the file */
 	uint32_t pack_checksum; /* that of the pack's header */
-	uint32_t checksum;      /* of the hashes */
+	uint32_t checksum;      /* of what is hashed for the key, and the hashes */
 };
 
 static void leaves_file(const struct pack_header *pack, const struct hash_tree *tree, char name[LEAVES_NAME_BYTES])
@@ -37,9 +37,15 @@ static void leaves_file(const struct pack_header *pack, const struct hash_tree *
 	snprintf(name, LEAVES_NAME_BYTES, "%s.%s" LEAVES_SUFFIX, file, key);
 }
 
+/* That of hashes of another kind or salt is another one, whatever their file is called. */
+static uint32_t checksum_of(const struct hash_tree *tree, const uint8_t *hashes, uint64_t bytes)
+{
+	return crc32c(crc32c(~0u, tree->zero_digest, KEY_BYTES), hashes, bytes);
+}
+
 /* Reads what is kept; false: there is nothing, or it is damaged or another pack's. */
-static bool load(const struct layer_cache *cache, const char *name, const struct pack_header *pack, uint64_t bytes,
-                 uint8_t *hashes)
+static bool load(const struct layer_cache *cache, const char *name, const struct pack_header *pack,
+                 const struct hash_tree *tree, uint64_t bytes, uint8_t *hashes)
 {
 	struct pack_leaves_header header;
 	SCOPE_CLOSE int descriptor = cache_file_open(cache, name, O_RDONLY);
@@ -47,7 +53,7 @@ static bool load(const struct layer_cache *cache, const char *name, const struct
 	return descriptor >= 0 && !whole_read(descriptor, &header, sizeof(header), 0) &&
 	       !memcmp(header.magic, LEAVES_MAGIC, sizeof(header.magic)) && le64toh(header.hash_bytes) == bytes &&
 	       header.pack_checksum == pack->checksum && !whole_read(descriptor, hashes, bytes, sizeof(header)) &&
-	       le32toh(header.checksum) == crc32c(~0u, hashes, bytes);
+	       le32toh(header.checksum) == checksum_of(tree, hashes, bytes);
 }
 
 struct hashing {
@@ -74,13 +80,14 @@ static errcode_t hash_slice(void *context, unsigned int worker, size_t index, st
 }
 
 static errcode_t write_leaves(const struct layer_cache *cache, int descriptor, const char *making, const char *name,
-                              const struct pack_header *pack, const uint8_t *hashes, uint64_t bytes)
+                              const struct pack_header *pack, const struct hash_tree *tree, const uint8_t *hashes,
+                              uint64_t bytes)
 {
 	const struct pack_leaves_header header = {
 		.magic = LEAVES_MAGIC,
 		.hash_bytes = htole64(bytes),
 		.pack_checksum = pack->checksum,
-		.checksum = htole32(crc32c(~0u, hashes, bytes)),
+		.checksum = htole32(checksum_of(tree, hashes, bytes)),
 	};
 	errcode_t error = ftruncate(descriptor, 0) ? errno : whole_write(descriptor, &header, sizeof(header), 0);
 
@@ -93,14 +100,14 @@ static errcode_t write_leaves(const struct layer_cache *cache, int descriptor, c
 
 /* Keeps them, unless another process does so, or the disk has no room: then the next image's are made anew. */
 static void keep(const struct layer_cache *cache, const char *name, const struct pack_header *pack,
-                 const uint8_t *hashes, uint64_t bytes)
+                 const struct hash_tree *tree, const uint8_t *hashes, uint64_t bytes)
 {
 	char making[LEAVES_NAME_BYTES + 8];
 
 	snprintf(making, sizeof(making), "%s" MAKING_SUFFIX, name);
 	SCOPE_CLOSE int descriptor = cache_file_lock(cache, making, O_RDWR | O_CREAT, LOCK_EX);
 
-	if (descriptor >= 0 && write_leaves(cache, descriptor, making, name, pack, hashes, bytes))
+	if (descriptor >= 0 && write_leaves(cache, descriptor, making, name, pack, tree, hashes, bytes))
 		(void)!cache_file_remove(cache, making, descriptor);
 }
 
@@ -122,11 +129,11 @@ errcode_t pack_leaves_get(const struct layer_cache *cache, int pack, const struc
 	if (!hashing.hashes)
 		return ENOMEM;
 	leaves_file(&header, tree, name);
-	if (!load(cache, name, &header, bytes, hashing.hashes)) {
+	if (!load(cache, name, &header, tree, bytes, hashing.hashes)) {
 		error = pool_run(pool, (contents_bytes + PACK_SLICE_BYTES - 1) / PACK_SLICE_BYTES, hash_slice, &hashing,
 		                 problem);
 		if (!error)
-			keep(cache, name, &header, hashing.hashes, bytes);
+			keep(cache, name, &header, tree, hashing.hashes, bytes);
 	}
 	*leaves = (struct pack_leaves){ hashing.hashes, contents_bytes >> PACK_LEAVES_BLOCK_BITS };
 	if (error)
