@@ -142,6 +142,25 @@ static errcode_t refuse_symlink(const struct comparison *comparison, uint32_t no
 			"--keep-directory-links puts its files where the link leads");
 }
 
+/* Does a directory above hide what the image has here? */
+static bool is_hidden(const struct comparison *comparison, uint32_t number)
+{
+	const struct tree_node *nodes = comparison->plan->tree->nodes;
+
+	return number != TREE_ROOT && nodes[nodes[number].parent].is_opaque;
+}
+
+/* So it hides all in the directories in it, and their metadata. */
+static void hide_below(const struct comparison *comparison, uint32_t number)
+{
+	struct tree_node *node = &comparison->plan->tree->nodes[number];
+
+	if (!S_ISDIR(node->mode) || !is_hidden(comparison, number))
+		return;
+	node->is_opaque = true;
+	node->is_implied = false;
+}
+
 static errcode_t find_node(struct comparison *comparison, uint32_t number)
 {
 	const struct tree_node *node = &comparison->plan->tree->nodes[number];
@@ -149,7 +168,8 @@ static errcode_t find_node(struct comparison *comparison, uint32_t number)
 	struct volume_inode inode;
 	errcode_t error;
 
-	if (tree_node_is_whiteout(node) || (node->has_only_whiteouts && comparison->options->mirrors))
+	if (tree_node_is_whiteout(node) ||
+	    (node->has_only_whiteouts && (comparison->options->mirrors || is_hidden(comparison, number))))
 		return comparison_remove(comparison, number, node->parent, node->name, node->name_bytes, ino);
 	if (!S_ISDIR(node->mode))
 		return 0;
@@ -171,6 +191,7 @@ errcode_t comparison_find(struct comparison *comparison)
 	for (uint32_t node = 0; !error && node < tree->node_count; node++) {
 		if (node % 1024 == 0 && interrupt_pending())
 			return EINTR;
+		hide_below(comparison, node);
 		if (comparison->found[node])
 			error = find_node(comparison, node);
 	}
