@@ -10,9 +10,9 @@
  *   init=/FOLDER/init  -- WORD...  instead of the configuration's Cmd
  *   HOSTNAME=NAME                  of the machine (default: what the kernel was given, or "microvm")
  *   NAMESERVER=ADDRESS[,ADDRESS]   for resolv.conf (default: what the kernel's ip= has learnt)
- *   OVERLAY=DEVICE|tmpfs           the root filesystem stays as it is: all changes go to this ext4 filesystem, or into
- * memory. The folder needs two empty folders for that, "overlay" and "root" EXIT_PORT=NUMBER               of qemu's
- * isa-debug-exit: qemu ends with status 2 * N + 1 (x86 alone)
+ *   OVERLAY=DEVICE|tmpfs           the root filesystem stays as it is: changes go to this ext4 filesystem, or to memory
+ *                                  (the folder needs two empty folders for that, "overlay" and "root")
+ *   EXIT_PORT=NUMBER               of qemu's isa-debug-exit: qemu ends with status 2 * N + 1 (x86 alone)
  *
  * The program's exit status N (128 and its number after a signal) is a line of the console, "microvm: exit status N",
  * and, where that can be written, the file "status" of the folder. 126 and 127 are as a shell's: it could not be
