@@ -405,6 +405,9 @@ static errcode_t read_inode_sizes(const struct volume *volume, struct likeness *
 	if (super->s_feature_compat & EXT3_FEATURE_COMPAT_HAS_JOURNAL && super->s_journal_inum &&
 	    !volume_inode_read(volume, super->s_journal_inum, raw, &inode))
 		like->journal_blocks = inode.all.value.size_bytes >> volume->format.block_bits;
+	/* Its inode is damaged. */
+	if (like->journal_blocks > volume->geometry.end_block)
+		like->journal_blocks = 0;
 	if (super->s_feature_compat & EXT4_FEATURE_COMPAT_FAST_COMMIT && like->journal_blocks > 256)
 		like->journal_blocks -= 256;
 	like->has_bad_blocks = !volume_inode_read(volume, EXT2_BAD_INO, raw, &inode) && inode.all.value.blocks;
