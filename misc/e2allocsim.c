@@ -9,6 +9,7 @@
 #include "e2allocsim_options.h"
 #include "compare/user_library.h"
 #include "simulate/results/report.h"
+#include "source/disk/place.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
 
@@ -56,6 +57,36 @@ static errcode_t run_simulation(struct command *command, struct measurement **me
 	return error;
 }
 
+static errcode_t simulate_on(struct command *command, const struct place *place, struct measurement **measurements,
+                             size_t *count, struct problem *problem)
+{
+	if (command->is_in_place && place_is_unpacked(place))
+		return place_refuse_writing(place->name, "cannot write the result into it", problem);
+	errcode_t error = target_check_end(&place->target, place->name, "cannot open the filesystem", problem);
+
+	if (error)
+		return error;
+	error = run_simulation(command, measurements, count, problem);
+	return error == EXT2_ET_BAD_MAGIC || error == EXT2_ET_SHORT_READ ?
+	               target_explain(&place->target, error, problem) :
+	               error;
+}
+
+/* What is packed is unpacked for it. */
+static errcode_t simulate_existing(struct command *command, struct measurement **measurements, size_t *count,
+                                   struct problem *problem)
+{
+	struct place place;
+	errcode_t error = place_find(command->options.image, 0, 0, NULL, NULL, &place, problem);
+
+	command->options.image_file = place.target.path;
+	if (!error)
+		error = simulate_on(command, &place, measurements, count, problem);
+	place_rename(&place, error, problem);
+	place_leave(&place);
+	return error;
+}
+
 /* A new image gets its name after success; the file that it replaces stays until then. */
 static errcode_t make_and_simulate(struct command *command, struct measurement **measurements, size_t *count,
                                    struct problem *problem)
@@ -63,7 +94,7 @@ static errcode_t make_and_simulate(struct command *command, struct measurement *
 	struct output output;
 
 	if (!command->size)
-		return run_simulation(command, measurements, count, problem);
+		return simulate_existing(command, measurements, count, problem);
 	errcode_t error = image_make(command->options.image, command->size, command->mke2fs.list, command->force,
 	                             &output, problem);
 

@@ -39,7 +39,7 @@ static const char examples[] =
 	"\n"
 	"Examples:\n"
 	"  e2allocsim append --compare=policies disk.img 200G   64 files that grow, under each policy\n"
-	"  e2allocsim append --policy=base -n old.img           as Linux before the series; old.img is kept\n"
+	"  e2allocsim append --policy=base old.img              as Linux before the series; old.img is kept\n"
 	"  e2allocsim replay trace.txt before.img               beside what the kernel did, each policy\n"
 	"  e2allocsim all --html=all.html --quick               every workload, in small: a page with charts\n";
 
@@ -178,7 +178,10 @@ static const struct option_row run_rows[] = {
 	  FIELD(options.directory),
 	  .set = set_directory,
 	  .help = "directory for the files, made in the image's root (default: the workload's name)" },
-	{ .letter = 'n', FIELD(options.dry_run), .help = "leave the image as it is" },
+	{ .name = "in-place",
+	  FIELD(is_in_place),
+	  .help = "write the result into IMAGE, which exists; else IMAGE stays as it is" },
+	{ .letter = 'n', FIELD(options.dry_run), .help = "leave the image as it is: the default, but for a new one" },
 	{ .name = "aged",
 	  FIELD(is_aged),
 	  .help = "with SIZE: make the new image old first, as the workload age does it" },
@@ -297,9 +300,14 @@ static void set_image(struct command *command, int count, char **arguments)
 		usage_error("%s is for mke2fs(8), which makes a new image: give its SIZE, too",
 		            command->mke2fs.list[0]);
 	if (command->is_aged && !command->size)
-		usage_error("--aged makes a new image old: give its SIZE, too, or run e2allocsim age on IMAGE first");
+		usage_error(
+			"--aged makes a new image old: give its SIZE, too, or run e2allocsim age --in-place on IMAGE "
+			"first");
 	if (command->is_half_full && (!command->size || command->is_aged))
 		usage_error("--half-full fills half of a new image: give its SIZE, too, and leave --aged out");
+	if (command->is_in_place && (command->size || command->options.dry_run))
+		usage_error("--in-place writes into an image that exists: leave %s out", command->size ? "SIZE" : "-n");
+	command->options.dry_run = command->options.dry_run || (!command->size && !command->is_in_place);
 	if (command->size && !command->type_given) {
 		mke2fs_arguments_add(&command->mke2fs, 't', "ext4");
 		mke2fs_arguments_add(&command->mke2fs, 'O', "orphan_file");
@@ -505,6 +513,9 @@ void command_parse(int argument_count, char **arguments, struct command *command
 	command->options.shown_as_json = command->json;
 	if (!command->options.repeats)
 		command->options.repeats = default_repeats(command);
+	if (command->is_in_place &&
+	    (command->options.configuration_count * command->options.thread_count > 1 || command->options.repeats > 1))
+		usage_error("--in-place writes the result of one run, and these are several");
 }
 
 void command_free(struct command *command)

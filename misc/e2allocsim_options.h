@@ -22,6 +22,7 @@ struct command {
 	const char *size;       /* of the new image; NULL: the image exists */
 	char size_text[MKE2FS_SIZE_BYTES];
 	bool force;
+	bool is_in_place;  /* the result is written into an image that exists */
 	bool is_aged;      /* age the new image before the workload */
 	bool is_half_full; /* fill half of the new image before the workload */
 	struct argument_list mke2fs;

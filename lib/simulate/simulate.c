@@ -56,6 +56,26 @@ static errcode_t refuse_damaged(const struct image *image, errcode_t error, stru
 	                          stats.corrupt_groups == 1 ? " is" : "s are");
 }
 
+/* Says what does not fit, and which options make it smaller. */
+static errcode_t explain_space(const struct simulation *simulation, uint64_t free_bytes, errcode_t error)
+{
+	struct problem *problem = simulation->problem;
+	const char *path = simulation->image->path, *action = problem->action;
+	const char *smaller = simulation->options->workload->smaller;
+
+	if (error != EXT2MB_ET_NO_SPACE || problem->reason || !smaller)
+		return error;
+	problem_clear(problem);
+	if (!simulation->asked_bytes)
+		return problem_set_reason(problem, error, path, action,
+		                          "it does not fit: %" PRIu64 " bytes are free: try less with %s", free_bytes,
+		                          smaller);
+	return problem_set_reason(problem, error, path, action,
+	                          "it does not fit: %" PRIu64 " bytes are asked for and %" PRIu64
+	                          " are free: try less with %s",
+	                          simulation->asked_bytes, free_bytes, smaller);
+}
+
 /* Adds the load of other programs to the measured values. */
 static void add_load(struct result *result, const struct load *begin)
 {
@@ -97,6 +117,7 @@ static errcode_t run_on(const struct simulate_options *options, struct image *im
 
 	if (error)
 		return problem_set(problem, error, NULL, "cannot start threads");
+	const uint64_t free_bytes = ext2mb_free_blocks(image->mb) * image->format.block_bytes;
 	const struct load load = load_begin();
 
 	error = options->workload->run(&simulation);
@@ -111,6 +132,7 @@ static errcode_t run_on(const struct simulate_options *options, struct image *im
 			problem_set(problem, error, image->path, "cannot place maps and directories");
 		error = explain_policy(image, error, problem);
 	}
+	error = explain_space(&simulation, free_bytes, error);
 	if (!error && options->workload->measure)
 		error = options->workload->measure(&simulation);
 	error = refuse_damaged(image, error, problem);

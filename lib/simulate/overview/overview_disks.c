@@ -105,7 +105,8 @@ void overview_disks_print(const struct overview_disks *disks, FILE *stream, cons
 	        kinds[0].title);
 	for (unsigned int kind = 0; kind < OVERVIEW_DISKS; kind++)
 		if (kinds[kind].fill)
-			fprintf(stream, "    e2allocsim age --policy=series --fill=%u --churn=%u disk    # %s\n",
+			fprintf(stream,
+			        "    e2allocsim age --in-place --policy=series --fill=%u --churn=%u disk    # %s\n",
 			        kinds[kind].fill, kinds[kind].churn, kinds[kind].title);
 }
 

@@ -47,6 +47,7 @@ struct workload {
 	const char *input;   /* name of the argument before IMAGE, an input file; NULL: none */
 	const char *row; /* key of the value for tables of policies by threads; NULL: tables of values by policies */
 	const struct workload_option *options; /* ends with a zero row; a workload without options has only that one */
+	const char *smaller;                   /* the options that make it need less space, for messages */
 	bool models_machines;                  /* its calls cost what they cost on simulation->options->machine */
 
 	/* Whether its settings are such that it can run; the problem says why not. Pure; NULL: they all are. */

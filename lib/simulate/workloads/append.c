@@ -175,6 +175,8 @@ static errcode_t append_run(struct simulation *simulation)
 	};
 	uint64_t bytes = (uint64_t)streams * job.file_blocks * block_bytes;
 	struct streams_cost cost;
+
+	simulation->asked_bytes = bytes;
 	errcode_t error = make_files(&job, streams, settings[APPEND_WRITTEN].number || job.is_closed,
 	                             inodes == ALWAYS || (inodes == WITH_THREADS && simulation->threads));
 
@@ -217,6 +219,7 @@ const struct workload append_workload = {
 	.name = "append",
 	.summary = "streams that append to large files side by side (the fio job of the series)",
 	.options = append_options,
+	.smaller = "--file-size or --streams",
 	.models_machines = true,
 	.run = append_run,
 	.measure = append_measure,
@@ -378,6 +381,7 @@ static errcode_t fallocate2_run(struct simulation *simulation)
 	struct streams_cost cost;
 	errcode_t error = make_files(&job, count, settings[WRITTEN].number, false);
 
+	simulation->asked_bytes = (uint64_t)count * job.file_blocks * simulation->image->format.block_bytes;
 	if (!error) {
 		progress_stage(simulation->options->progress, "fallocate2", 0, 0);
 		error = streams_run(simulation, count, fallocate2_step, &job, 0, "cannot append or truncate", &cost);
@@ -395,6 +399,7 @@ const struct workload fallocate2_workload = {
 	.summary = "files that grow by 8 KiB to 1 MiB and are truncated (will-it-scale's loop)",
 	.row = "ops_per_container",
 	.options = fallocate2_options,
+	.smaller = "--file-size or --containers",
 	.models_machines = true,
 	.run = fallocate2_run,
 };

@@ -547,6 +547,7 @@ const struct workload normalize_workload = {
 	.name = "normalize",
 	.summary = "the seven steps of 2014: fallocate, copy, tar, untar, one dd, several dd, fsstress",
 	.options = normalize_options,
+	.smaller = "--files, --dd-size or --streams",
 	.check = normalize_check,
 	.run = normalize_run,
 	.measure = normalize_measure,

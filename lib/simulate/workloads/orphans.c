@@ -327,6 +327,7 @@ const struct workload truncate_workload = {
 	.summary = "files that are truncated byte by byte, as orphans each time (stress-orphan)",
 	.row = "ops",
 	.options = truncate_options,
+	.smaller = "--file-size or --files",
 	.models_machines = true,
 	.run = truncate_run,
 };

@@ -469,6 +469,7 @@ const struct workload unlink_workload = {
 	.name = "unlink",
 	.summary = "small files in random order, then deleted directory by directory (the case of 2008)",
 	.options = unlink_options,
+	.smaller = "--files",
 	.run = unlink_run,
 	.measure = unlink_measure,
 };
