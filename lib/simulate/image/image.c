@@ -85,7 +85,9 @@ static errcode_t check_state(struct image *image, const char *file, struct probl
 	if (ext2fs_has_feature_journal_needs_recovery(super) || !(super->s_state & EXT2_VALID_FS) ||
 	    (super->s_state & EXT2_ERROR_FS) || super->s_last_orphan || ext2fs_has_feature_orphan_present(super)) {
 		/* Checked first: a mounted filesystem is never clean, and the user must not run e2fsck on it. */
-		error = check_mounted(image->path, file, "cannot simulate on it", problem);
+		error = image->fs->flags & EXT2_FLAG_RW ?
+		                0 :
+		                check_mounted(image->path, file, "cannot simulate on it", problem);
 		return error ? error : refuse(image, problem, "it is not clean: run e2fsck first");
 	}
 	if (image->directory && ext2fs_has_feature_quota(super))
@@ -157,12 +159,14 @@ errcode_t image_open(const char *path, const char *file, const char *directory, 
 		.policy_path = options->user ? options->user->path : NULL,
 		.directory = directory,
 	};
-	errcode_t error = fs_open(file, 0, flags, &image->fs);
+	/* Afterwards a device would be in use, by this program. */
+	errcode_t error = writable ? check_mounted(path, file, "cannot simulate on it", problem) : 0;
+	if (error)
+		return error;
+	error = fs_open(file, 0, flags, &image->fs);
 	if (error)
 		return problem_set(problem, error, path, "cannot open the filesystem");
 	error = check_state(image, file, problem);
-	if (!error && writable)
-		error = check_mounted(path, file, "cannot simulate on it", problem);
 	if (!error && directory)
 		error = check_name(image, problem);
 	if (error)
