@@ -68,6 +68,7 @@ static struct tree *scan_archive(const char *path, const struct archive_kind *ki
 	errcode_t error = source_scan(&source, &options, pool, &tree, &problem);
 
 	pool_destroy(pool);
+	warnings_clear(&source.warnings);
 	ck_assert_int_eq(error, problem.error);
 	ck_assert_int_eq(!error, tree != NULL);
 	if (error) {
