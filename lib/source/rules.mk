@@ -2,6 +2,7 @@
 source_sources := \
 	lib/source/archive/archive_acl.c \
 	lib/source/archive/archive_contents.c \
+	lib/source/archive/archive_feed.c \
 	lib/source/archive/archive_header.c \
 	lib/source/archive/archive_input.c \
 	lib/source/archive/archive_kind.c \
@@ -12,6 +13,7 @@ source_sources := \
 	lib/source/archive/header_tap.c \
 	lib/source/archive/iso.c \
 	lib/source/archive/limited_reader.c \
+	lib/source/archive/pax_cut.c \
 	lib/source/archive/unpacking.c \
 	lib/source/archive/zip_names.c \
 	lib/source/disk/android_sparse.c \

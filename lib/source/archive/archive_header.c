@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "source/archive/archive_scan.h"
+#include "source/archive/tar_header.h"
 
-#define BLOCK_BYTES 512u
 #define NANOSECOND_DIGITS 9
 
 /* A record of an extended header. */
@@ -27,6 +27,17 @@ static errcode_t damaged(const struct archive_scan *scan, const char *what, size
 	if (asprintf(&reason, "its \"%.*s\" is damaged", (int)(bytes < 100 ? bytes : 100), what) < 0)
 		reason = NULL;
 	return archive_scan_problem(scan, EBADMSG, "cannot read", reason);
+}
+
+/* libarchive does not read it, and we have left it out. */
+static errcode_t too_large(const struct archive_scan *scan)
+{
+	SCOPE_FREE char *reason = NULL;
+
+	if (asprintf(&reason, "its \"%s\" is too large: no more than 1 MiB of a header is read",
+	             scan->input.too_large) < 0)
+		reason = NULL;
+	return archive_scan_problem(scan, EFBIG, "cannot read", reason);
 }
 
 static bool is_key(const struct record *record, const char *key)
@@ -74,33 +85,6 @@ static bool parse_time(const char *text, size_t bytes, struct tree_time *time)
 	return digits && at == bytes;
 }
 
-/* Some writers break lines, which libarchive skips. */
-static bool is_base64(const char *text, size_t bytes)
-{
-	size_t digits = 0, padding = 0;
-
-	for (size_t at = 0; at < bytes; at++) {
-		if (isspace((unsigned char)text[at]))
-			continue;
-		bool is_digit = isalnum((unsigned char)text[at]) || text[at] == '+' || text[at] == '/';
-
-		if (text[at] == '=' ? padding == 2 : !is_digit || padding)
-			return false;
-		digits += is_digit;
-		padding += text[at] == '=';
-	}
-	return digits % 4 != 1;
-}
-
-/* True unless the attribute is left out, whatever its value is. (%: libarchive will decode the name.) */
-static bool is_wanted(const struct archive_scan *scan, const struct record *record, const char *prefix)
-{
-	size_t bytes = record->key_bytes - strlen(prefix);
-	SCOPE_FREE char *name = strndup(record->key + strlen(prefix), bytes);
-
-	return !name || (!scan->options->without_xattrs && (tree_xattr_is_kept(name) || strchr(name, '%')));
-}
-
 static errcode_t read_text(struct archive_scan *scan, const struct record *record, const char **text)
 {
 	if (memchr(record->value, '\0', record->value_bytes))
@@ -117,6 +101,19 @@ static errcode_t read_label(struct archive_scan *scan, const struct record *reco
 	while (text.value_bytes && !text.value[text.value_bytes - 1])
 		text.value_bytes--;
 	return read_text(scan, &text, &scan->header.label);
+}
+
+/* libarchive takes the last record of a name, and reads as base64 what is none. Those that GNU tar reads count more. */
+static errcode_t note_xattr(struct archive_scan *scan, const struct record *record, size_t name_at)
+{
+	struct header_xattr *xattr = arena_alloc(&scan->member_memory, sizeof(*xattr));
+	const char *name = arena_copy_string(&scan->member_memory, record->key + name_at, record->key_bytes - name_at);
+
+	if (!xattr || !name)
+		return archive_scan_problem(scan, ENOMEM, "cannot read", NULL);
+	*xattr = (struct header_xattr){ scan->header.xattrs, name, record->value, record->value_bytes };
+	scan->header.xattrs = xattr;
+	return 0;
 }
 
 static bool begins_with(const struct record *record, const char *prefix)
@@ -190,11 +187,12 @@ static errcode_t read_record(struct archive_scan *scan, const struct record *rec
 		is_right = is_number(record->value, record->value_bytes);
 	else if (key && key->is_time)
 		is_right = parse_time(record->value, record->value_bytes, (void *)((char *)&scan->header + key->time));
-	else if (is_binary)
-		is_right = record->key_bytes > strlen(binary);
 	else if (is_encoded)
-		is_right = record->key_bytes > strlen(encoded) &&
-		           (!is_wanted(scan, record, encoded) || is_base64(record->value, record->value_bytes));
+		scan->header.has_encoded_xattrs = is_right = record->key_bytes > strlen(encoded);
+	else if (is_binary && record->key_bytes > strlen(binary))
+		return note_xattr(scan, record, strlen(binary));
+	else if (is_binary)
+		is_right = false;
 	return is_right ? 0 : damaged(scan, record->key, record->key_bytes);
 }
 
@@ -244,16 +242,6 @@ static bool is_octal(const char *field, size_t bytes, bool may_be_negative)
 	return at == bytes;
 }
 
-static uint64_t octal(const char *field, size_t bytes)
-{
-	uint64_t number = 0;
-
-	for (size_t at = 0; at < bytes; at++)
-		if (field[at] >= '0' && field[at] <= '7')
-			number = number << 3 | (uint64_t)(field[at] - '0');
-	return number;
-}
-
 static errcode_t check_fields(const struct archive_scan *scan, const char *block, unsigned int given)
 {
 	static const struct {
@@ -277,25 +265,24 @@ static errcode_t read_tar(struct archive_scan *scan, const char *bytes, size_t c
 	unsigned int given = 0;
 
 	for (;;) {
-		if (count < BLOCK_BYTES)
+		if (count < TAR_BLOCK_BYTES)
 			return damaged(scan, "header", strlen("header"));
-		char type = bytes[156];
-
-		if (!type || !strchr("xXgALKV", type))
+		if (!tar_header_is_extension(bytes))
 			return check_fields(scan, bytes, given);
-		uint64_t body = octal(bytes + 124, 12), padded = (body + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
+		uint64_t body = tar_header_body_bytes(bytes), padded = body + -body % TAR_BLOCK_BYTES;
 
-		if (!is_octal(bytes + 124, 12, false) || (unsigned char)bytes[124] & 0x80 ||
-		    padded > count - BLOCK_BYTES)
+		if (!is_octal(bytes + TAR_SIZE_AT, TAR_SIZE_BYTES, false) || (unsigned char)bytes[TAR_SIZE_AT] & 0x80 ||
+		    padded > count - TAR_BLOCK_BYTES)
 			return damaged(scan, "header", strlen("header"));
-		errcode_t error = type == 'x' || type == 'X' || type == 'g' ?
-		                          read_records(scan, bytes + BLOCK_BYTES, (size_t)body, type == 'g', &given) :
+		errcode_t error = tar_header_has_records(bytes) ?
+		                          read_records(scan, bytes + TAR_BLOCK_BYTES, (size_t)body,
+		                                       bytes[TAR_TYPE_AT] == 'g', &given) :
 		                          0;
 
 		if (error)
 			return error;
-		bytes += BLOCK_BYTES + padded;
-		count -= BLOCK_BYTES + (size_t)padded;
+		bytes += TAR_BLOCK_BYTES + padded;
+		count -= TAR_BLOCK_BYTES + (size_t)padded;
 	}
 }
 
@@ -315,5 +302,6 @@ errcode_t archive_header_read(struct archive_scan *scan)
 	if (error)
 		return archive_scan_problem(scan, error, "cannot read",
 		                            error == ENOMEM ? NULL : "its header cannot be looked at");
-	return read_tar(scan, (const char *)bytes, count);
+	error = read_tar(scan, (const char *)bytes, count);
+	return !error && *scan->input.too_large ? too_large(scan) : error;
 }

@@ -6,18 +6,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "source/archive/archive_feed.h"
+#include "source/archive/pax_cut.h"
+#include "source/archive/tar_header.h"
 #include "source/unpack/sparse_file.h"
 #include "source/unpack/unpacked_store.h"
 #include "support/buffer_size.h"
 #include "support/io/whole_io.h"
-#include "support/poison.h"
-#include "support/vector.h"
-
-/*
- * This is a multiple of tar's 512, so that headers are not cut in two and contents stay in place. For Linux 6.1's
- * source (84 000 members), 1 MiB took as long as 256 KiB.
- */
-#define BUFFER_BYTES ((size_t)BUFFER_SIZE(256, 4) << 10)
 
 /* A pipe can return fewer bytes at first. ISO 9660 is recognized by bytes at 32769. */
 #define LEAST_BEGINNING_BYTES ((size_t)BUFFER_SIZE(64, 4) << 10)
@@ -36,116 +31,6 @@ static void choose_locale(struct archive_input *input)
 		input->callers_locale = uselocale(input->own_locale);
 }
 
-/* Reads the next bytes of the file, or of the store that has all of it; *got 0 at its end. */
-static errcode_t read_at(struct archive_input *input, char *bytes, size_t count, uint64_t at, size_t *got)
-{
-	if (!input->is_spooled)
-		return packed_file_read(&input->file, bytes, count, at - input->start, got);
-	*got = at < input->end && count > input->end - at ? (size_t)(input->end - at) : at < input->end ? count : 0;
-	return unpacked_store_read(input->store, bytes, *got, at);
-}
-
-/* Reads the next bytes into the buffer, at least `least` unless the input ends. */
-static errcode_t fill_buffer(struct archive_input *input, size_t least)
-{
-	size_t count = 0, got = 0;
-	errcode_t error = vector_reserve(&input->buffer, &input->buffer_capacity, BUFFER_BYTES, 1);
-
-	if (!error)
-		poison_show(input->buffer, input->buffer_capacity);
-	do {
-		if (!error)
-			error = read_at(input, input->buffer + count, BUFFER_BYTES - count, input->at + count, &got);
-		count += error ? 0 : got;
-	} while (!error && got && count < least);
-	input->error = error;
-	if (error)
-		return error;
-	poison_hide(input->buffer + count, input->buffer_capacity - count);
-	input->last_read = input->buffer;
-	input->buffer_at = input->at;
-	input->buffer_bytes = count;
-	input->at += count;
-	return 0;
-}
-
-/* Is the input read in order, from what unpacks it? */
-static bool is_stream(const struct archive_input *input)
-{
-	return input->unpacking.count && !input->is_spooled;
-}
-
-static bool is_hashed(const struct archive_input *input)
-{
-	const struct archive_facts *facts = input->options ? input->options->facts : NULL;
-
-	return facts && facts->hashes_unpacked && input->unpacking.packed;
-}
-
-/* Gives the bytes that come next, and where in the input they lie. They come in order, each once, where they are
- * hashed. */
-static errcode_t next_block(struct archive_input *input, const uint8_t **bytes, size_t *count, uint64_t *at)
-{
-	bool is_unread = input->is_unread;
-	errcode_t error = 0;
-
-	input->is_unread = false;
-	*at = input->unpacked_at;
-	if (input->resumed_bytes) {
-		*bytes = input->resumed;
-		*count = input->resumed_bytes;
-		input->resumed_bytes = 0;
-	} else if (is_stream(input)) {
-		error = unpacking_next(&input->unpacking, bytes, count);
-		if (!error && is_hashed(input))
-			sha256_update(&input->options->facts->unpacked, *count, *bytes);
-	} else {
-		error = is_unread ? 0 : fill_buffer(input, 1);
-		*bytes = (const uint8_t *)input->last_read;
-		*count = error ? 0 : input->buffer_bytes;
-		*at = input->buffer_at - input->start;
-	}
-	input->unpacked_at = *at + *count;
-	input->is_at_end = !error && !*count;
-	if (error && error != EBADMSG)
-		input->error = error;
-	return error;
-}
-
-errcode_t archive_input_block(struct archive_input *input, const uint8_t **bytes, size_t *count, uint64_t *at)
-{
-	errcode_t error = next_block(input, bytes, count, at);
-
-	if (error == EBADMSG)
-		archive_set_error(input->archive, EBADMSG, "%s", unpacking_reason(&input->unpacking));
-	return error;
-}
-
-/* Returns bytes from which members are read: those of the file, or those that it unpacks to. */
-static la_ssize_t read_members(struct archive *archive, void *context, const void **bytes)
-{
-	struct archive_input *input = context;
-	errcode_t error = header_tap_leave_block(&input->tap, archive_input_position(input));
-	const uint8_t *block = NULL;
-	size_t count = 0;
-	uint64_t at = 0;
-
-	if (error) {
-		archive_set_error(archive, (int)error, "%s",
-		                  error == ENOMEM ? strerror(ENOMEM) : "a header is too large");
-		return ARCHIVE_FATAL;
-	}
-	error = archive_input_block(input, &block, &count, &at);
-	*bytes = block;
-	if (!error) {
-		header_tap_give(&input->tap, block, count, at);
-		return (la_ssize_t)count;
-	}
-	if (error != EBADMSG)
-		archive_set_error(archive, (int)error, "%s", strerror((int)error));
-	return ARCHIVE_FATAL;
-}
-
 static ssize_t read_text(void *context, char *bytes, size_t count)
 {
 	struct archive_input *input = context;
@@ -153,7 +38,7 @@ static ssize_t read_text(void *context, char *bytes, size_t count)
 	uint64_t at;
 
 	if (!input->text_bytes)
-		error = next_block(input, (const uint8_t **)&input->text, &input->text_bytes, &at);
+		error = archive_feed_next(input, (const uint8_t **)&input->text, &input->text_bytes, &at);
 	if (error) {
 		errno = (int)error;
 		return -1;
@@ -165,47 +50,6 @@ static ssize_t read_text(void *context, char *bytes, size_t count)
 	input->text += count;
 	input->text_bytes -= count;
 	return (ssize_t)count;
-}
-
-/* Goes back over the beginning that we have looked at, since libarchive has not seen it. */
-static void go_back(struct archive_input *input)
-{
-	if (input->is_unread)
-		input->at = input->buffer_at;
-	input->is_unread = false;
-}
-
-/* Skips bytes for libarchive. It may skip fewer than asked: libarchive then reads the rest and finds it missing. */
-static la_int64_t skip(struct archive *archive, void *context, la_int64_t count)
-{
-	struct archive_input *input = context;
-
-	(void)archive;
-	go_back(input);
-	uint64_t left = input->at < input->end ? input->end - input->at : 0;
-
-	if (count <= 0)
-		return 0;
-	uint64_t skipped = (uint64_t)count < left ? (uint64_t)count : left;
-
-	input->at += skipped;
-	return (la_int64_t)skipped;
-}
-
-static la_int64_t seek(struct archive *archive, void *context, la_int64_t offset, int from)
-{
-	struct archive_input *input = context;
-
-	go_back(input);
-	uint64_t base = from == SEEK_SET ? input->start : from == SEEK_CUR ? input->at : input->end;
-	int64_t to;
-
-	if (__builtin_add_overflow((int64_t)base, offset, &to) || to < (int64_t)input->start) {
-		archive_set_error(archive, EINVAL, "it leads outside of the file");
-		return ARCHIVE_FATAL;
-	}
-	input->at = (uint64_t)to;
-	return to - (int64_t)input->start;
 }
 
 /* Looks at the beginning while it is at hand; the buffer is later used for other parts of the file. */
@@ -258,7 +102,7 @@ static errcode_t begin(struct archive_input *input, int descriptor, const struct
 	errcode_t error = examine(input, descriptor, most_bytes);
 
 	if (!error)
-		error = fill_buffer(input, LEAST_BEGINNING_BYTES);
+		error = archive_feed_fill(input, LEAST_BEGINNING_BYTES);
 	if (error)
 		return error;
 	input->is_unread = true;
@@ -318,26 +162,123 @@ static int read_header(struct archive_input *input, uint64_t from, struct archiv
 	return ARCHIVE_FATAL;
 }
 
-/* Has libarchive read what comes next as an archive, up to the first header. Its format "raw" takes anything. */
-static errcode_t begin_archive(struct archive_input *input)
+static bool is_tar(const struct archive_input *input)
 {
-	input->archive = archive_read_new();
-	if (!input->archive || archive_kind_support_formats(input->kind, input->archive) ||
-	    archive_read_set_callback_data(input->archive, input) != ARCHIVE_OK)
-		return ENOMEM;
-	archive_read_set_read_callback(input->archive, read_members);
-	if (!is_stream(input)) {
-		archive_read_set_skip_callback(input->archive, skip);
-		archive_read_set_seek_callback(input->archive, seek);
-	}
-	if (archive_read_open1(input->archive) != ARCHIVE_OK)
-		return input->error ? input->error : EBADMSG;
-	input->first_result = read_header(input, input->base, &input->first);
-	input->has_first = true;
-	return 0;
+	return (archive_format(input->archive) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR;
 }
 
-/* The same of a file that has been looked at. */
+/* Looks at a header that libarchive has got. It may have skipped it since. */
+static bool look_at_block(const struct archive_input *input, uint64_t at, char *block)
+{
+	size_t got = 0;
+
+	while (got < TAR_BLOCK_BYTES) {
+		const uint8_t *bytes;
+		size_t count = header_tap_look(&input->tap, at + got, &bytes);
+
+		if (!count)
+			break;
+		count = count < TAR_BLOCK_BYTES - got ? count : TAR_BLOCK_BYTES - got;
+		memcpy(block + got, bytes, count);
+		got += count;
+	}
+	return got == TAR_BLOCK_BYTES || (!archive_feed_is_stream(input) &&
+	                                  !archive_input_read_back(input, block, TAR_BLOCK_BYTES, input->start + at));
+}
+
+/* Is one of a member's headers, of which the first lies there, larger than libarchive reads? */
+static bool is_too_large(const struct archive_input *input, uint64_t at)
+{
+	char block[TAR_BLOCK_BYTES];
+
+	while (is_tar(input) && look_at_block(input, at, block) && tar_header_is_extension(block)) {
+		if (pax_cut_is_for(block))
+			return true;
+		uint64_t body = tar_header_body_bytes(block);
+
+		at += TAR_BLOCK_BYTES + body + -body % TAR_BLOCK_BYTES;
+	}
+	return false;
+}
+
+/* The bytes of the archive from somewhere on, of which libarchive has got a part. */
+struct from {
+	struct archive_input *input;
+	uint64_t at;
+};
+
+static errcode_t next_from(void *context, const uint8_t **bytes, size_t *count)
+{
+	struct from *from = context;
+	uint64_t at;
+
+	*count = header_tap_look(&from->input->tap, from->at, bytes);
+	from->at += *count;
+	return *count ? 0 : archive_feed_next(from->input, bytes, count, &at);
+}
+
+/* Has libarchive begin anew with a member whose headers are too large, without what they have too much. */
+static errcode_t cut_header(struct archive_input *input, uint64_t at)
+{
+	struct from from = { input, at };
+	struct pax_cut cut = { .next = next_from,
+		               .context = &from,
+		               .without_xattrs = input->options && input->options->without_xattrs };
+
+	if (!archive_feed_is_stream(input)) {
+		input->at = input->start + at;
+		input->is_unread = false;
+		input->tap.block_bytes = input->tap.kept_bytes = 0;
+	}
+	errcode_t error = pax_cut_make(&cut);
+
+	if (error) {
+		free(cut.bytes);
+		return error;
+	}
+	free(input->resumed);
+	input->resumed = cut.bytes;
+	input->resumed_bytes = cut.count;
+	input->resumed_capacity = cut.capacity;
+	input->cut_xattr = cut.has_lost_xattr;
+	memcpy(input->too_large, cut.too_large, sizeof(input->too_large));
+	return archive_feed_reopen(input, at + cut.taken - cut.count);
+}
+
+/* read_header() of any size. */
+static int read_any_header(struct archive_input *input, uint64_t from, struct archive_entry **entry)
+{
+	int result = read_header(input, from, entry);
+
+	input->cut_xattr = false;
+	*input->too_large = '\0';
+	if (input->error || !is_too_large(input, from))
+		return result;
+	errcode_t error = cut_header(input, from);
+
+	if (!error) {
+		result = read_header(input, input->base, entry);
+		error = is_tar(input) ? 0 : EBADMSG;
+	}
+	if (!error)
+		return result;
+	if (error != EBADMSG)
+		input->error = error;
+	const char *reason = unpacking_reason(&input->unpacking);
+
+	if (input->archive)
+		archive_set_error(input->archive, (int)error, "%s", reason ? reason : "an extended header is damaged");
+	return ARCHIVE_FATAL;
+}
+
+/* Reads up to the first header, which is kept for the caller. */
+static void read_first(struct archive_input *input)
+{
+	input->first_result = read_any_header(input, input->base, &input->first);
+	input->has_first = true;
+}
+
+/* Begins to read a file that has been looked at. */
 static errcode_t begin_file(struct archive_input *input)
 {
 	struct unpacking *unpacking = &input->unpacking;
@@ -353,7 +294,11 @@ static errcode_t begin_file(struct archive_input *input)
 		input->start = input->at = input->end = 0;
 		error = spool(input);
 	}
-	return error ? error : begin_archive(input);
+	if (!error)
+		error = archive_feed_open(input);
+	if (!error)
+		read_first(input);
+	return error;
 }
 
 static bool is_raw(const struct archive_input *input)
@@ -431,12 +376,11 @@ errcode_t archive_input_open(struct archive_input *input, int descriptor, const 
 
 errcode_t archive_input_resume(struct archive_input *input, uint64_t at)
 {
-	archive_read_free(TAKE(input->archive));
-	free(input->tap.kept);
-	input->tap = (struct header_tap){ 0 };
-	input->base = input->unpacked_at = at;
 	input->is_further = true;
-	errcode_t error = begin_archive(input);
+	errcode_t error = archive_feed_reopen(input, at);
+
+	if (!error)
+		read_first(input);
 
 	return error ? error : check_kind(input);
 }
@@ -457,11 +401,11 @@ errcode_t archive_input_spool(struct archive_input *input, const char *name, int
 	SCOPE_FREE uint8_t *kept = NULL;
 	SCOPE_CLOSE int made = -1;
 	const uint8_t *bytes;
-	size_t count = is_stream(input) ? (size_t)input->unpacked_at : 0;
+	size_t count = archive_feed_is_stream(input) ? (size_t)input->unpacked_at : 0;
 	uint64_t at = 0;
 
 	*descriptor = -1;
-	if (!is_stream(input) || input->file.is_regular)
+	if (!archive_feed_is_stream(input) || input->file.is_regular)
 		return 0;
 	errcode_t error = sparse_file_create(&made, problem);
 
@@ -491,10 +435,11 @@ struct unpacked_store *archive_input_release_store(struct archive_input *input)
 
 bool archive_input_lacks_padding(const struct archive_input *input)
 {
-	const uint64_t end = is_stream(input) ? input->unpacked_at : input->end - input->start;
+	const uint64_t end = archive_feed_is_stream(input) ? input->unpacked_at : input->end - input->start;
 
-	return input->kind == &archive_kind_layer && !input->error && (input->is_at_end || !is_stream(input)) &&
-	       input->data_end && input->data_end <= end && end - input->data_end < -input->data_end % 512u;
+	return input->kind == &archive_kind_layer && !input->error &&
+	       (input->is_at_end || !archive_feed_is_stream(input)) && input->data_end && input->data_end <= end &&
+	       end - input->data_end < -input->data_end % 512u;
 }
 
 /* Notes where the stored contents of the member end. */
@@ -519,7 +464,7 @@ int archive_input_next(struct archive_input *input, struct archive_entry **entry
 
 	if (skipped == ARCHIVE_EOF || skipped == ARCHIVE_FATAL)
 		return ARCHIVE_FATAL;
-	int result = read_header(input, archive_input_position(input), entry);
+	int result = read_any_header(input, archive_input_position(input), entry);
 
 	note_member(input, result, *entry);
 	return result == ARCHIVE_OK ? skipped : result;
@@ -618,5 +563,5 @@ bool archive_input_locate(const struct archive_input *input, const void *bytes, 
 	if (at >= start && at - start <= tap->block_bytes && count <= tap->block_bytes - (at - start))
 		return true;
 	*offset = archive_input_position(input);
-	return is_stream(input) && is_stored_at(input, bytes, count, *offset);
+	return archive_feed_is_stream(input) && is_stored_at(input, bytes, count, *offset);
 }

@@ -21,9 +21,11 @@ struct archive_input {
 	bool is_spooled;                    /* all of it is there, and can be sought in */
 	uint64_t unpacked_at;               /* where in that the next block begins */
 	uint64_t base;                      /* likewise: where archive began to read */
-	uint8_t *resumed;                   /* the first bytes there, of an archive that follows another one; owned */
+	uint8_t *resumed;                   /* the first bytes there, which do not come as they are in it; owned */
 	size_t resumed_bytes, resumed_capacity;
 	struct header_tap tap;
+	bool cut_xattr; /* of the member that was given, an xattr was left out of its header, which was too large */
+	char too_large[100]; /* a key that was so, though it is used; empty: none */
 	struct packed_position position;
 	struct packed_file file; /* regular: it can be sought in */
 	uint64_t at;             /* where the next read begins */
@@ -88,11 +90,6 @@ MUST_CHECK errcode_t archive_input_resume(struct archive_input *input, uint64_t 
 
 /* The same from there on in the file, which is looked at anew. */
 MUST_CHECK errcode_t archive_input_reopen(struct archive_input *input, uint64_t at);
-
-/* The next bytes, those after the last ones that libarchive was given, and where they lie; none: the end. Errors of
- * reading. */
-MUST_CHECK errcode_t archive_input_block(struct archive_input *input, const uint8_t **bytes, size_t *count,
-                                         uint64_t *at);
 
 /* archive_read_next_header() of the archive. */
 int archive_input_next(struct archive_input *input, struct archive_entry **entry);

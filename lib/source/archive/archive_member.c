@@ -281,12 +281,14 @@ static errcode_t add_acl(struct archive_scan *scan, bool is_default, uint32_t *c
 	return error ? xattr_problem(scan, error, acl.why) : 0;
 }
 
-/* Checks that Linux can list the xattrs. A header has room for 40 000, which would take seconds to sort. */
-static errcode_t check_list(const struct archive_scan *scan, uint32_t count)
+/*
+ * Checks that Linux can list the xattrs. A header has room for 40 000, which would take seconds to sort. The first ones
+ * come again. */
+static errcode_t check_list(const struct archive_scan *scan, uint32_t count, uint32_t again)
 {
 	size_t bytes = 0;
 
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = again; i < count; i++)
 		bytes += strlen(scan->xattrs[i].name) + 1;
 	return bytes <= XATTR_LIST_MAX ?
 	               0 :
@@ -314,6 +316,18 @@ static uint32_t sort_unique(struct tree_xattr *list, uint32_t count)
 	return kept;
 }
 
+/* Adds what libarchive could give another value, that of another record. */
+static errcode_t add_header_xattrs(struct archive_scan *scan, uint32_t *count)
+{
+	const struct header_xattr *xattr = scan->header.has_encoded_xattrs ? scan->header.xattrs : NULL;
+	errcode_t error = 0;
+
+	for (; !error && xattr; xattr = xattr->next)
+		if (tree_xattr_is_kept(xattr->name))
+			error = add_xattr(scan, count, xattr->name, xattr->value, xattr->value_bytes);
+	return error;
+}
+
 /* Sets node->xattrs. An ACL's mask becomes the mode's group bits. */
 static errcode_t set_xattrs(struct archive_scan *scan, struct tree_node *node)
 {
@@ -326,6 +340,10 @@ static errcode_t set_xattrs(struct archive_scan *scan, struct tree_node *node)
 	/* libarchive leaves the label out, or gives it without its NUL. */
 	if (scan->header.label && *scan->header.label)
 		error = add_xattr(scan, &count, TREE_LABEL_XATTR, scan->header.label, strlen(scan->header.label) + 1);
+	if (!error)
+		error = add_header_xattrs(scan, &count);
+	const uint32_t again = count;
+
 	archive_entry_xattr_reset(scan->entry);
 	while (!error && archive_entry_xattr_next(scan->entry, &name, &value, &bytes) == ARCHIVE_OK) {
 		if (scan->header.label && name && !strcmp(name, TREE_LABEL_XATTR) && !bytes)
@@ -335,12 +353,13 @@ static errcode_t set_xattrs(struct archive_scan *scan, struct tree_node *node)
 		else if (name && !scan->options->without_xattrs)
 			node->has_lost_xattr = true;
 	}
+	node->has_lost_xattr |= scan->input.cut_xattr;
 	if (!error && !S_ISLNK(node->mode))
 		error = add_acl(scan, false, &count, node);
 	if (!error && S_ISDIR(node->mode))
 		error = add_acl(scan, true, &count, node);
 	if (!error)
-		error = check_list(scan, count);
+		error = check_list(scan, count, again);
 	node->has_lost_acl = archive_entry_acl_types(scan->entry) & ARCHIVE_ENTRY_ACL_TYPE_NFS4;
 	if (!error && count && !scan->options->without_xattrs)
 		error = xattr_table_intern(scan->xattr_table, scan->xattrs, sort_unique(scan->xattrs, count),

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "source/archive/archive_feed.h"
 #include "support/vector.h"
 
 /* So much of what follows shows what it is. */
@@ -23,7 +24,7 @@ static int format_of(const struct archive_input *input)
 
 static errcode_t next_run(struct archive_input *input, struct run *run)
 {
-	return archive_input_block(input, &run->bytes, &run->count, &run->at);
+	return archive_feed_block(input, &run->bytes, &run->count, &run->at);
 }
 
 /* What libarchive was given and has not used. */

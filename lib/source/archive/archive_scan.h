@@ -10,12 +10,22 @@
 #include "tree/details.h"
 #include "tree/xattr_table.h"
 
+/* An extended attribute as it is in a header. */
+struct header_xattr {
+	const struct header_xattr *next; /* came earlier */
+	const char *name;                /* in scan->member_memory */
+	const char *value;               /* in the header, until contents are read */
+	size_t value_bytes;
+};
+
 /* Only for tar, from its extended headers. */
 struct archive_header {
 	struct tree_time mtime;
 	struct tree_time atime, ctime, crtime; /* only where they are asked for */
 	const char *access_acl, *default_acl;  /* NULL: not there; in scan->member_memory */
 	const char *label;                     /* SELinux's, likewise */
+	const struct header_xattr *xattrs;     /* SCHILY's */
+	bool has_encoded_xattrs;               /* and those of libarchive */
 };
 
 /* Contents that lie nowhere else, copied one after another. */
@@ -77,8 +87,8 @@ bool archive_scan_takes_times(const struct archive_scan *scan);
 
 /*
  * Reads the raw header of a tar member. libarchive (3.6 to 3.7) reads numbers up to the first character that is not a
- * digit, leaves out what is damaged in an ACL or an extended attribute, makes ids in ACLs from 2^31 on 2147483647,
- * and loses the sign of -0.97 seconds, all without a word.
+ * digit, leaves out what is damaged in an ACL, makes ids in ACLs from 2^31 on 2147483647, and loses the sign of -0.97
+ * seconds, all without a word.
  *
  * Looks at the header of scan->entry, which libarchive has just read, and fills scan->header. EBADMSG with a reason
  * where a tar header is damaged; ENOMEM. (libarchive itself refuses those of cpio.)

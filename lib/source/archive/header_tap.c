@@ -60,8 +60,24 @@ errcode_t header_tap_leave_block(struct header_tap *tap, uint64_t consumed)
 	drop(tap, needed);
 	errcode_t error = keep(tap, needed, UINT64_MAX);
 
-	tap->block_bytes = 0;
+	/* After a failure nothing more is read, and it is still looked at. */
+	tap->block_bytes = error ? tap->block_bytes : 0;
 	return error;
+}
+
+size_t header_tap_look(const struct header_tap *tap, uint64_t at, const uint8_t **bytes)
+{
+	uint64_t block_end = tap->block_at + tap->block_bytes;
+
+	*bytes = NULL;
+	if (at >= tap->block_at && at < block_end) {
+		*bytes = tap->block + (at - tap->block_at);
+		return (size_t)(block_end - at);
+	}
+	if (!tap->kept_bytes || at < tap->kept_at || at >= kept_end(tap))
+		return 0;
+	*bytes = tap->kept + (at - tap->kept_at);
+	return (size_t)(kept_end(tap) - at);
 }
 
 errcode_t header_tap_get(struct header_tap *tap, uint64_t end, const uint8_t **bytes, size_t *count)

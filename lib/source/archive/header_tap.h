@@ -37,5 +37,8 @@ static inline void header_tap_give(struct header_tap *tap, const void *block, si
 	tap->block_at = at;
 }
 
+/* Returns how many bytes there are from `at` on, in one piece; 0: they are gone, or have not come. */
+size_t header_tap_look(const struct header_tap *tap, uint64_t at, const uint8_t **bytes);
+
 /* What there is from tap->from to `end`, or more; NULL where it is gone. Errors likewise. */
 MUST_CHECK errcode_t header_tap_get(struct header_tap *tap, uint64_t end, const uint8_t **bytes, size_t *count);
