@@ -93,7 +93,7 @@ static void look_for_disk(struct archive_input *input, const uint8_t *bytes, siz
 
 /* Reads the beginning, and takes off what the file is packed with. libarchive still gets these bytes. */
 static errcode_t begin(struct archive_input *input, int descriptor, const struct archive_kind *kind,
-                       uint64_t most_bytes, const struct scan_options *options)
+                       uint64_t most_bytes, const struct scan_options *options, const struct packed_rest *read)
 {
 	*input = (struct archive_input){ .kind = kind, .options = options };
 	input->position.progress = options ? options->progress : NULL;
@@ -101,6 +101,8 @@ static errcode_t begin(struct archive_input *input, int descriptor, const struct
 	input->file.windows = options ? options->windows : NULL;
 	errcode_t error = examine(input, descriptor, most_bytes);
 
+	input->file.beginning = read->bytes;
+	input->file.beginning_bytes = read->count;
 	if (!error)
 		error = archive_feed_fill(input, LEAST_BEGINNING_BYTES);
 	if (error)
@@ -356,13 +358,14 @@ static errcode_t check_kind(struct archive_input *input)
 }
 
 static errcode_t open_input(struct archive_input *input, int descriptor, const struct archive_kind *kind,
-                            uint64_t most_bytes, const struct scan_options *options, bool is_further)
+                            uint64_t most_bytes, const struct scan_options *options, const struct packed_rest *rest)
 {
-	errcode_t error = begin(input, descriptor, kind, most_bytes, options);
+	errcode_t error = begin(input, descriptor, kind, most_bytes, options, rest);
 
 	if (error)
 		return error;
-	input->is_further = is_further;
+	input->is_further = rest->at;
+	input->is_moved = rest->at && !input->file.is_regular;
 	choose_locale(input);
 	error = begin_file(input);
 	return error ? error : check_kind(input);
@@ -371,7 +374,7 @@ static errcode_t open_input(struct archive_input *input, int descriptor, const s
 errcode_t archive_input_open(struct archive_input *input, int descriptor, const struct archive_kind *kind,
                              uint64_t most_bytes, const struct scan_options *options)
 {
-	return open_input(input, descriptor, kind, most_bytes, options, false);
+	return open_input(input, descriptor, kind, most_bytes, options, &(struct packed_rest){ 0 });
 }
 
 errcode_t archive_input_resume(struct archive_input *input, uint64_t at)
@@ -390,10 +393,13 @@ errcode_t archive_input_reopen(struct archive_input *input, uint64_t at)
 	const struct archive_input old = *input;
 	const uint64_t most_bytes = old.file.is_bounded ? old.end - old.start - at : ARCHIVE_INPUT_ALL;
 
+	SCOPE_FREE uint8_t *bytes = TAKE(input->resumed);
+	const struct packed_rest rest = { old.file.is_regular ? at : 1, bytes, old.resumed_bytes };
+
 	archive_input_close(input);
-	if (lseek(old.file.descriptor, (off_t)(old.start + at), SEEK_SET) < 0)
+	if (old.file.is_regular && lseek(old.file.descriptor, (off_t)(old.start + at), SEEK_SET) < 0)
 		return errno;
-	return open_input(input, old.file.descriptor, old.kind, most_bytes, old.options, true);
+	return open_input(input, old.file.descriptor, old.kind, most_bytes, old.options, &rest);
 }
 
 errcode_t archive_input_spool(struct archive_input *input, const char *name, int *descriptor, struct problem *problem)
@@ -515,7 +521,8 @@ errcode_t archive_input_read_manifest(int descriptor, const char *name, mtree_vi
                                       struct problem *problem)
 {
 	struct archive_input input;
-	errcode_t error = begin(&input, descriptor, &archive_kind_manifest, ARCHIVE_INPUT_ALL, NULL);
+	errcode_t error =
+		begin(&input, descriptor, &archive_kind_manifest, ARCHIVE_INPUT_ALL, NULL, &(struct packed_rest){ 0 });
 
 	if (!error) {
 		SCOPE_FCLOSE FILE *stream = fopencookie(&input, "r", (cookie_io_functions_t){ .read = read_text });

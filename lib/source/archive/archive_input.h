@@ -51,6 +51,7 @@ struct archive_input {
 	bool is_at_end;    /* of what is read in order */
 	bool has_first;    /* the caller has not got it yet */
 	bool is_further;   /* it follows another archive */
+	bool is_moved;     /* likewise, in a pipe: where it begins is not known */
 	errcode_t error;   /* of reading, which libarchive would only describe */
 	char refusal[120]; /* why it is not read; empty: libarchive says why */
 	locale_t own_locale, callers_locale;
@@ -88,7 +89,7 @@ static inline uint64_t archive_input_position(const struct archive_input *input)
 /* Begins anew with what comes next, the bytes of input->resumed first, which lie there. Errors of opening. */
 MUST_CHECK errcode_t archive_input_resume(struct archive_input *input, uint64_t at);
 
-/* The same from there on in the file, which is looked at anew. */
+/* The same from there on in the file, which is looked at anew; of a pipe the bytes of input->resumed have been read. */
 MUST_CHECK errcode_t archive_input_reopen(struct archive_input *input, uint64_t at);
 
 /* archive_read_next_header() of the archive. */

@@ -94,7 +94,7 @@ static errcode_t look_behind_members(struct archive_input *input, struct archive
 		return error;
 	error = keep_run(input, &run);
 	rest->is_there = true;
-	rest->at = run.at;
+	rest->at = input->is_moved ? 0 : run.at;
 	rest->is_in_file = !input->store;
 	rest->is_archive =
 		format_of(input) == ARCHIVE_FORMAT_CPIO && is_further(input, input->resumed, input->resumed_bytes);
@@ -172,18 +172,58 @@ static errcode_t drain(struct archive_input *input)
 	return error;
 }
 
+/* Keeps what has been read of a pipe, and more if that is short, as what comes next. */
+static errcode_t keep_rest(struct archive_input *input, const struct packed_rest *packed)
+{
+	const uint64_t read_end = input->file.beginning_bytes, end = packed->at + packed->count;
+	const size_t least = packed->count + (end < read_end ? (size_t)(read_end - end) : 0);
+	const size_t capacity = least + LEAST_BYTES;
+	uint8_t *kept = malloc(capacity);
+	size_t count = packed->count, got = count;
+	errcode_t error = 0;
+
+	if (!kept)
+		return ENOMEM;
+	memcpy(kept, packed->bytes, count);
+	while (!error && got && (count < LEAST_BYTES || count < least)) {
+		error = packed_file_read(&input->file, kept + count, capacity - count, packed->at + count, &got);
+		count += got;
+	}
+	free(input->resumed);
+	input->resumed = kept;
+	input->resumed_bytes = count;
+	input->resumed_capacity = capacity;
+	return error;
+}
+
 /* What follows what is packed. */
 static errcode_t look_behind_packed(struct archive_input *input, struct archive_rest *rest)
 {
 	uint8_t bytes[LEAST_BYTES];
+	const uint8_t *begins = bytes;
 	size_t count = 0;
-	errcode_t error = unpacking_look_at_rest(&input->unpacking, &rest->is_there, &rest->at);
+	struct packed_rest packed;
+	unsigned int level = 0;
+	errcode_t error = unpacking_look_at_rest(&input->unpacking, &packed, &level);
 
-	if (error || !rest->at)
+	if (error || !packed.at)
 		return error;
-	error = packed_file_read(&input->file, bytes, sizeof(bytes), rest->at, &count);
-	rest->is_in_file = true;
-	rest->is_archive = format_of(input) == ARCHIVE_FORMAT_CPIO && is_further(input, bytes, count);
+	rest->is_there = true;
+	rest->is_in_file = !level;
+	rest->is_below = level;
+	if (level) {
+		error = unpacking_go_back(&input->unpacking, level, &packed, LEAST_BYTES);
+		begins = input->unpacking.beginning;
+		count = input->unpacking.beginning_bytes;
+	} else if (input->file.is_regular) {
+		rest->at = packed.at;
+		error = packed_file_read(&input->file, bytes, sizeof(bytes), rest->at, &count);
+	} else {
+		error = keep_rest(input, &packed);
+		begins = input->resumed;
+		count = input->resumed_bytes;
+	}
+	rest->is_archive = !error && format_of(input) == ARCHIVE_FORMAT_CPIO && is_further(input, begins, count);
 	return error;
 }
 
@@ -211,9 +251,11 @@ errcode_t archive_rest_open(struct archive_input *input, const struct archive_re
 {
 	if (rest->is_in_file)
 		return archive_input_reopen(input, rest->at);
-	if (archive_kind_is_cpio(input->resumed, input->resumed_bytes))
+	if (!rest->is_below && archive_kind_is_cpio(input->resumed, input->resumed_bytes))
 		return archive_input_resume(input, rest->at);
-	errcode_t error = unpacking_go_deeper(&input->unpacking, TAKE(input->resumed), input->resumed_bytes);
+	errcode_t error = rest->is_below ?
+	                          unpacking_go_on(&input->unpacking) :
+	                          unpacking_go_deeper(&input->unpacking, TAKE(input->resumed), input->resumed_bytes);
 
 	input->resumed_bytes = input->resumed_capacity = 0;
 	input->store = unpacking_last(&input->unpacking)->store;

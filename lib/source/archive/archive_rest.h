@@ -9,6 +9,7 @@ struct archive_rest {
 	bool is_archive; /* which is read, too */
 	uint64_t at;     /* where in the file, or in what that unpacks to; 0: that is not known */
 	bool is_in_file; /* the first of them */
+	bool is_below;   /* in what the level below unpacks to */
 	bool is_before;  /* it does not follow: it lies before the first member */
 };
 

@@ -6,7 +6,6 @@
 
 #include "source/archive/archive_packer.h"
 #include "support/vector.h"
-#include "support/zeros.h"
 
 #define READ_BYTES ((size_t)BUFFER_SIZE(256, 4) << 10)
 
@@ -147,14 +146,21 @@ static errcode_t open_level(struct unpacking *unpacking, struct unpacking_level 
 /* Unpacks what the last level gives, or the file. */
 static errcode_t add_level(struct unpacking *unpacking, struct packed_file *file, const struct archive_packing *packing)
 {
+	if (unpacking->count == UNPACKING_LEVELS) {
+		unpacking->refusal = "too many archives follow each other";
+		return EBADMSG;
+	}
 	struct unpacking_level *level = &unpacking->levels[unpacking->count++];
 
 	*level = (struct unpacking_level){ .packing = packing, .from = file };
+	file->may_follow = archive_kind_begins;
 	if (unpacking->count > 1) {
 		level->from = &level->below;
-		level->below = (struct packed_file){
-			.descriptor = -1, .read = read_below, .context = level - 1, .windows = file->windows
-		};
+		level->below = (struct packed_file){ .descriptor = -1,
+			                             .read = read_below,
+			                             .context = level - 1,
+			                             .may_follow = archive_kind_begins,
+			                             .windows = file->windows };
 	}
 	unpacking->packed += packing != NULL;
 	return open_level(unpacking, level);
@@ -253,23 +259,69 @@ errcode_t unpacking_next(struct unpacking *unpacking, const uint8_t **bytes, siz
 	return first_error(unpacking, error);
 }
 
+static void close_last(struct unpacking *unpacking)
+{
+	struct unpacking_level *level = &unpacking->levels[--unpacking->count];
+
+	unpack_stream_close(level->stream);
+	if (level->unpacker)
+		archive_read_free(level->unpacker);
+	if (level->owns_store)
+		unpacked_store_destroy(level->store);
+	problem_clear(&level->problem);
+	free(level->buffer);
+	free(level->beginning);
+}
+
+errcode_t unpacking_go_back(struct unpacking *unpacking, unsigned int level, const struct packed_rest *rest,
+                            size_t least)
+{
+	struct unpacking_level *last = &unpacking->levels[level - 1];
+	uint8_t *bytes = NULL;
+	size_t capacity = 0, count = rest->count;
+	errcode_t error = vector_reserve(&bytes, &capacity, count + 1, 1);
+
+	if (error)
+		return error;
+	memcpy(bytes, rest->bytes, count);
+	while (unpacking->count > level)
+		close_last(unpacking);
+	do {
+		error = vector_reserve(&bytes, &capacity, count + last->count, 1);
+		if (!error && last->count)
+			memcpy(bytes + count, last->bytes, last->count);
+		count += error ? 0 : last->count;
+		last->count = 0;
+		if (!error && count < least)
+			error = next_of(last);
+	} while (!error && last->count);
+	free(last->beginning);
+	last->beginning = bytes;
+	last->bytes = unpacking->beginning = bytes;
+	last->count = unpacking->beginning_bytes = count;
+	return error;
+}
+
+errcode_t unpacking_go_on(struct unpacking *unpacking)
+{
+	struct packed_file *file = unpacking_last(unpacking)->from;
+	const unsigned int count = unpacking->count;
+
+	unpacking->packed = 0;
+	for (unsigned int n = 0; n < count; n++)
+		unpacking->packed += unpacking->levels[n].packing != NULL;
+	errcode_t error = take_packings_off(unpacking, file);
+
+	return error || unpacking->count > count ? error : add_level(unpacking, file, NULL);
+}
+
 void unpacking_close(struct unpacking *unpacking)
 {
 	/* A level's threads may wait for a level below. */
 	for (unsigned int n = 0; n < unpacking->count; n++)
 		atomic_store_explicit(&unpacking->levels[n].from->is_stopped, true, memory_order_relaxed);
-	while (unpacking->count) {
-		struct unpacking_level *level = &unpacking->levels[--unpacking->count];
-
-		unpack_stream_close(level->stream);
-		if (level->unpacker)
-			archive_read_free(level->unpacker);
-		if (level->owns_store)
-			unpacked_store_destroy(level->store);
-		problem_clear(&level->problem);
-		free(level->buffer);
-		free(level->beginning);
-	}
+	while (unpacking->count)
+		close_last(unpacking);
 	unpacked_budget_release(unpacking->small_budget);
 	*unpacking = (struct unpacking){ 0 };
 }
@@ -296,39 +348,58 @@ const struct problem *unpacking_problem(const struct unpacking *unpacking)
 	return NULL;
 }
 
+#define LZ4_MAGIC_BYTES 4
+
+/* libarchive's lz4 has looked in four bytes for another frame. */
+static bool has_looked_ahead(const struct unpacking *unpacking, const struct unpacking_level *level, size_t at)
+{
+	if (level->packing->support != archive_read_support_filter_lz4 || at < LZ4_MAGIC_BYTES)
+		return false;
+	const uint8_t *bytes = level->buffer + at - LZ4_MAGIC_BYTES;
+	size_t count = level->last_bytes - at + LZ4_MAGIC_BYTES;
+
+	return archive_kind_begins(bytes, count) || archive_kind_packing(unpacking->kind, bytes, count);
+}
+
 /* Looks at what libarchive has left of what it unpacks. */
-static errcode_t look_at_left(struct unpacking_level *level, bool *is_there)
+static errcode_t look_at_left(const struct unpacking *unpacking, struct unpacking_level *level,
+                              struct packed_rest *rest)
 {
 	la_int64_t used = archive_filter_bytes(level->unpacker, -1);
 	uint64_t left = used >= 0 && (uint64_t)used < level->at ? level->at - (uint64_t)used : 0;
 	size_t at = left < level->last_bytes ? level->last_bytes - (size_t)left : 0;
 	errcode_t error = 0;
 
-	*is_there = false;
-	while (!error && level->last_bytes && !*is_there) {
-		*is_there = !bytes_are_zero((const char *)level->buffer + at, level->last_bytes - at);
+	if (has_looked_ahead(unpacking, level, at))
+		at -= LZ4_MAGIC_BYTES;
+	while (!error && level->last_bytes) {
+		while (at < level->last_bytes && !level->buffer[at])
+			at++;
+		if (at < level->last_bytes) {
+			*rest = (struct packed_rest){ level->at - level->last_bytes + at, level->buffer + at,
+				                      level->last_bytes - at };
+			break;
+		}
 		at = 0;
-		error = *is_there ?
-		                0 :
-		                packed_file_read(level->from, level->buffer, READ_BYTES, level->at, &level->last_bytes);
-		level->at += *is_there ? 0 : level->last_bytes;
+		error = packed_file_read(level->from, level->buffer, READ_BYTES, level->at, &level->last_bytes);
+		level->at += level->last_bytes;
 	}
 	return error;
 }
 
-errcode_t unpacking_look_at_rest(struct unpacking *unpacking, bool *is_there, uint64_t *at)
+errcode_t unpacking_look_at_rest(struct unpacking *unpacking, struct packed_rest *rest, unsigned int *at)
 {
 	errcode_t error = 0;
 
-	*is_there = false;
-	for (unsigned int n = 0; !error && !*is_there && n < unpacking->count; n++) {
+	*rest = (struct packed_rest){ 0 };
+	for (unsigned int n = 0; !error && !rest->at && n < unpacking->count; n++) {
 		struct unpacking_level *level = &unpacking->levels[n];
 
-		*at = level->unpacker ? 0 : unpack_stream_rest(level->stream);
-		*is_there = *at;
 		if (level->unpacker)
-			error = look_at_left(level, is_there);
-		*at = level->from->is_regular ? *at : 0;
+			error = look_at_left(unpacking, level, rest);
+		else
+			*rest = *unpack_stream_rest(level->stream);
+		*at = n;
 	}
 	return error;
 }

@@ -78,7 +78,17 @@ const char *unpacking_reason(const struct unpacking *unpacking);
 const struct problem *unpacking_problem(const struct unpacking *unpacking);
 
 /*
- * All has come out. Does something that is not zeros follow what is packed? *at: where in the file, if that is known
- * there; else 0. Errors of reading.
+ * All has come out. Looks for what is not zeros and follows what a level unpacks: of the file (0) or of what comes out
+ * of the level below. rest->bytes are borrowed. Errors of reading.
  */
-MUST_CHECK errcode_t unpacking_look_at_rest(struct unpacking *unpacking, bool *is_there, uint64_t *at);
+MUST_CHECK errcode_t unpacking_look_at_rest(struct unpacking *unpacking, struct packed_rest *rest, unsigned int *level);
+
+/*
+ * This level, which is not 0, and those above are over: what follows it comes next, and so many bytes of it at least,
+ * if there are so many, are unpacking->beginning. ENOMEM, errors of unpacking_next().
+ */
+MUST_CHECK errcode_t unpacking_go_back(struct unpacking *unpacking, unsigned int level, const struct packed_rest *rest,
+                                       size_t least);
+
+/* Has what comes next come from a level of its own, unpacked. Errors of unpacking_open(). */
+MUST_CHECK errcode_t unpacking_go_on(struct unpacking *unpacking);

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 errcode_t decoder_open(struct decoder *decoder, const struct decoder_format *format, void *context,
                        const struct packed_file *file, uint64_t at, bool is_speculative)
@@ -19,6 +21,7 @@ void decoder_close(struct decoder *decoder)
 		return;
 	decoder->format->close(decoder);
 	packed_reader_close(&decoder->reader);
+	free(TAKE(decoder->rest.bytes));
 	decoder->format = NULL;
 }
 
@@ -26,6 +29,22 @@ errcode_t decoder_run(struct decoder *decoder, uint8_t *bytes, size_t room, size
 {
 	*written = 0;
 	return decoder->place == DECODER_AT_END ? 0 : decoder->format->run(decoder, bytes, room, written);
+}
+
+/* What follows is there, from the bytes at hand on. Those of a pipe do not come again. */
+static errcode_t note_rest(struct decoder *decoder)
+{
+	const struct packed_reader *reader = &decoder->reader;
+
+	decoder->rest.at = packed_reader_position(reader);
+	if (reader->file->is_regular)
+		return 0;
+	decoder->rest.bytes = malloc(reader->count);
+	if (!decoder->rest.bytes)
+		return ENOMEM;
+	memcpy(decoder->rest.bytes, reader->bytes, reader->count);
+	decoder->rest.count = reader->count;
+	return 0;
 }
 
 errcode_t decoder_end(struct decoder *decoder)
@@ -40,10 +59,8 @@ errcode_t decoder_end(struct decoder *decoder)
 		while (zeros < reader->count && !reader->bytes[zeros])
 			zeros++;
 		packed_reader_skip(reader, zeros);
-		if (reader->count) {
-			decoder->rest_at = packed_reader_position(reader);
-			return 0;
-		}
+		if (reader->count)
+			return note_rest(decoder);
 		if (reader->is_at_end)
 			return 0;
 		error = packed_reader_fill(reader, 1);

@@ -9,6 +9,13 @@
 
 struct decoder;
 
+/* What follows what is packed, and is not zeros. */
+struct packed_rest {
+	uint64_t at;    /* where in the file; 0: nothing follows */
+	uint8_t *bytes; /* of a pipe: those that have been read of it already; owned */
+	size_t count;
+};
+
 /* How what is packed so is unpacked. */
 struct decoder_format {
 	const char *name;
@@ -48,9 +55,9 @@ struct decoder {
 	struct packed_reader reader;
 	enum decoder_place place;
 	bool is_speculative; /* nobody knows yet whether a member begins where it does */
-	uint64_t rest_at;    /* at the end: where in the file something that is not zeros follows; 0: nothing does */
-	char reason[160];    /* of EBADMSG */
-	void *state;         /* the format's */
+	struct packed_rest rest;
+	char reason[160]; /* of EBADMSG */
+	void *state;      /* the format's */
 };
 
 extern const struct decoder_format gzip_format;
@@ -69,7 +76,7 @@ void decoder_close(struct decoder *decoder);
 /* As format->run, until there is no more room or a member has ended. */
 MUST_CHECK errcode_t decoder_run(struct decoder *decoder, uint8_t *bytes, size_t room, size_t *written);
 
-/* For formats: nothing comes any more. Looks for what follows. Errors of reading. */
+/* For formats: nothing comes any more. Looks for what follows. ENOMEM, errors of reading. */
 MUST_CHECK errcode_t decoder_end(struct decoder *decoder);
 
 /* Records why; EBADMSG. */

@@ -29,6 +29,8 @@ struct packed_file {
 	bool is_bounded;       /* what follows them in the file is no part of them */
 	const void *beginning; /* else: what has been read of it already; borrowed, like the file */
 	size_t beginning_bytes;
+	/* May this follow what zstd has packed? Anything else is damage. NULL: only zeros may. */
+	bool (*may_follow)(const uint8_t *bytes, size_t count);
 	struct window_budget *windows;    /* borrowed; NULL: as many as it wants */
 	struct packed_position *position; /* borrowed; NULL: nobody wants to know */
 	atomic_bool is_stopped; /* nobody wants more: reading ends with ECANCELED, also where a pipe's writer writes

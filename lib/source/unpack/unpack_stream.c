@@ -30,7 +30,7 @@ struct unit {
 	uint64_t restart; /* where the last member begins, if it has given no bytes yet */
 	errcode_t error;  /* EAGAIN: it must be known that a member begins at `restart` before it is unpacked */
 	char *reason;     /* owned */
-	uint64_t rest_at; /* decoder.h's */
+	struct packed_rest rest;
 	struct waiting_piece waiting[UNPACK_WAITING_PIECES];
 	size_t first, count; /* the pieces that wait, a ring */
 	bool is_left;        /* its thread has left it */
@@ -38,11 +38,11 @@ struct unit {
 
 struct unpack_stream {
 	struct unpack_source source;
-	uint64_t unit_bytes;    /* of the packed file */
-	struct decoder decoder; /* the caller's own, used without threads; with threads its format is NULL */
-	errcode_t alone_error;  /* the decoder's error, reported after the bytes it has given */
-	char *damage;           /* why a unit is damaged; owned */
-	uint64_t rest_at;       /* of the last unit, once it has ended */
+	uint64_t unit_bytes;     /* of the packed file */
+	struct decoder decoder;  /* the caller's own, used without threads; with threads its format is NULL */
+	errcode_t alone_error;   /* the decoder's error, reported after the bytes it has given */
+	char *damage;            /* why a unit is damaged; owned */
+	struct packed_rest rest; /* of the last unit, once it has ended */
 
 	pthread_mutex_t lock; /* protects all members below, except what only a unit's thread uses */
 	pthread_cond_t changed;
@@ -243,13 +243,14 @@ static errcode_t search(struct unpack_stream *stream, size_t number, uint64_t *s
 	return error;
 }
 
-static void note_end(struct unpack_stream *stream, struct unit *unit, errcode_t error, const struct decoder *decoder)
+static void note_end(struct unpack_stream *stream, struct unit *unit, errcode_t error, struct decoder *decoder)
 {
 	pthread_mutex_lock(&stream->lock);
 	if (unit->state != UNIT_DROPPED) {
 		unit->error = error;
 		unit->reason = error == EBADMSG ? strdup(decoder->reason) : NULL;
-		unit->rest_at = decoder->rest_at;
+		unit->rest = decoder->rest;
+		decoder->rest = (struct packed_rest){ 0 };
 		unit->state = UNIT_ENDED;
 	}
 	condition_wake(&stream->changed);
@@ -318,6 +319,7 @@ static void free_unit(struct unpack_stream *stream, size_t number)
 		return;
 	drop_pieces(stream, unit);
 	free(unit->reason);
+	free(unit->rest.bytes);
 	free(unit);
 }
 
@@ -491,7 +493,7 @@ static errcode_t wait_for_piece(struct unpack_stream *stream, struct waiting_pie
 			if (unit->reason && !stream->damage)
 				stream->damage = strdup(unit->reason);
 			*restart = unit->restart;
-			stream->rest_at = unit->rest_at;
+			stream->rest = unit->rest;
 			return unit->error;
 		} else if (interrupt_pending())
 			return EINTR;
@@ -537,9 +539,9 @@ errcode_t unpack_stream_next(struct unpack_stream *stream, const uint8_t **bytes
 	return error;
 }
 
-uint64_t unpack_stream_rest(const struct unpack_stream *stream)
+const struct packed_rest *unpack_stream_rest(const struct unpack_stream *stream)
 {
-	return stream->decoder.format ? stream->decoder.rest_at : stream->rest_at;
+	return stream->decoder.format ? &stream->decoder.rest : &stream->rest;
 }
 
 const char *unpack_stream_reason(const struct unpack_stream *stream)

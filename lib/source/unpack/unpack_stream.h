@@ -51,11 +51,8 @@ void unpack_stream_close(struct unpack_stream *stream);
 MUST_CHECK errcode_t unpack_stream_next(struct unpack_stream *stream, const uint8_t **bytes, size_t *count,
                                         struct problem *problem);
 
-/*
- * After the end: where in the packed file there follows what is no further member, nor zeros; 0: nothing does. (Of
- * formats that libarchive unpacks 0, too.)
- */
-uint64_t unpack_stream_rest(const struct unpack_stream *stream);
+/* After the end: what follows and is no further member, nor zeros. (Of formats that libarchive unpacks nothing.) */
+const struct packed_rest *unpack_stream_rest(const struct unpack_stream *stream);
 
 /* Why it is damaged, until it is closed. */
 const char *unpack_stream_reason(const struct unpack_stream *stream);

@@ -93,6 +93,12 @@ static void close_state(struct decoder *decoder)
 	free(state);
 }
 
+/* Do these bytes begin a frame, perhaps of a format before 1.0? */
+static bool is_frame(const uint8_t *bytes, size_t count)
+{
+	return begins(bytes, count) || (count >= MAGIC_BYTES && !memcmp(bytes + 1, magic + 1, MAGIC_BYTES - 1));
+}
+
 static uint64_t little_endian(const uint8_t *bytes, size_t count)
 {
 	uint64_t number = 0;
@@ -157,6 +163,19 @@ static errcode_t failure(struct decoder *decoder, size_t result)
 	return decoder_damaged(decoder, reason);
 }
 
+/* No frame begins. */
+static errcode_t end(struct decoder *decoder)
+{
+	struct packed_reader *reader = &decoder->reader;
+	errcode_t error = decoder_end(decoder);
+
+	if (error || !decoder->rest.at)
+		return error;
+	if (!reader->file->may_follow || !reader->file->may_follow(reader->bytes, reader->count))
+		return decoder_damaged(decoder, "Zstd decompression failed: Unknown frame descriptor");
+	return 0;
+}
+
 static errcode_t run(struct decoder *decoder, uint8_t *bytes, size_t room, size_t *written)
 {
 	struct packed_reader *reader = &decoder->reader;
@@ -168,10 +187,8 @@ static errcode_t run(struct decoder *decoder, uint8_t *bytes, size_t room, size_
 
 		if (error)
 			return error;
-		if (!reader->count && decoder->place == DECODER_BEFORE_MEMBER) {
-			decoder->place = DECODER_AT_END;
-			return 0;
-		}
+		if (decoder->place == DECODER_BEFORE_MEMBER && !is_frame(reader->bytes, reader->count))
+			return end(decoder);
 		ZSTD_inBuffer in = { reader->bytes, reader->count, 0 };
 		ZSTD_outBuffer out = { bytes, room, *written };
 		size_t result = ZSTD_decompressStream(state->stream, &out, &in);
