@@ -72,7 +72,7 @@ static errcode_t simulate_on(struct command *command, const struct place *place,
 	               error;
 }
 
-/* What is packed is unpacked for it. */
+/* A packed image is unpacked for it. */
 static errcode_t simulate_existing(struct command *command, struct measurement **measurements, size_t *count,
                                    struct problem *problem)
 {

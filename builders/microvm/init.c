@@ -33,7 +33,7 @@
 #include <sys/io.h>
 #endif
 
-/* What other programs get to end by themselves after the program has ended. */
+/* Other programs get this time to end by themselves after the program has ended. */
 #define LAST_MILLISECONDS 2000
 
 #define STATUS_CANNOT_START 126
@@ -119,7 +119,7 @@ static _Noreturn void start_program(const struct start *start)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setsid();
 	(void)!ioctl(STDIN_FILENO, TIOCSCTTY, 0);
-	/* What opens /dev/stdout opens the console again. */
+	/* A program that opens /dev/stdout opens the console again. */
 	(void)!fchown(STDOUT_FILENO, start->user.uid, (gid_t)-1);
 	if (setgroups(start->user.group_count, start->user.groups) || setgid(start->user.gid) ||
 	    setuid(start->user.uid)) {

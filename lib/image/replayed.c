@@ -121,7 +121,7 @@ errcode_t volume_open_as_replayed(const char *path, uint64_t offset_bytes, struc
 	error = read_overlay(volume, &overlay, problem);
 	if (!error)
 		error = volume_overlay(volume, overlay, problem);
-	/* What is missing is the first thing to be said. */
+	/* The missing part is reported first. */
 	if (error && volume->readable_end < volume->geometry.end_block) {
 		problem_clear(problem);
 		error = volume_check_end(volume, path, "cannot read all of it", problem);

@@ -88,7 +88,7 @@ static errcode_t scan(struct source *source, const struct scan_options *options,
 	return error;
 }
 
-/* What came through a pipe has turned out to be an image. */
+/* The input of a pipe has turned out to be an image. */
 static errcode_t scan_disk(const struct source *source, const struct scan_options *options, struct pool *pool,
                            struct tree **ret, struct problem *problem)
 {

@@ -21,7 +21,7 @@ static uint32_t count_names(const char *path)
 	return count;
 }
 
-/* What a node says of others changes with their numbers. */
+/* References of a node to others change with their numbers. */
 static void shift(struct tree_node *node, uint32_t by)
 {
 	node->parent += by;

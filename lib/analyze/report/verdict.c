@@ -390,7 +390,7 @@ void verdict_make(struct report *report)
 		advise_on_damage(&report->filesystem, verdict);
 	if (verdict->kind == VERDICT_UNKNOWN)
 		return;
-	/* What is worse comes first. */
+	/* The worse findings come first. */
 	bool is_laid_out = verdict->kind < VERDICT_FREE_SPACE || verdict->kind == VERDICT_INODES;
 
 	if (is_laid_out)

@@ -116,7 +116,7 @@ static bool next_unwritten(struct block_runs *runs, uint64_t *start, uint64_t *e
 	return false;
 }
 
-/* What is unwritten ends where data begin. */
+/* An unwritten extent ends where data begin. */
 bool block_runs_next(struct block_runs *runs, uint32_t *logical, uint32_t *blocks)
 {
 	uint64_t start, end;

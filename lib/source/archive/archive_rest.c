@@ -27,7 +27,7 @@ static errcode_t next_run(struct archive_input *input, struct run *run)
 	return archive_feed_block(input, &run->bytes, &run->count, &run->at);
 }
 
-/* What libarchive was given and has not used. */
+/* Bytes that libarchive was given and has not used. */
 static errcode_t unused_run(struct archive_input *input, struct run *run)
 {
 	input->tap.from = run->at = archive_input_position(input);
@@ -196,7 +196,7 @@ static errcode_t keep_rest(struct archive_input *input, const struct packed_rest
 	return error;
 }
 
-/* What follows what is packed. */
+/* The bytes that follow the packed part. */
 static errcode_t look_behind_packed(struct archive_input *input, struct archive_rest *rest)
 {
 	uint8_t bytes[LEAST_BYTES];

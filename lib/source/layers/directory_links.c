@@ -35,7 +35,7 @@ struct descent {
 	uint16_t mode; /* of what has been reached */
 };
 
-/* What is still to come follows the link's target. *leads: the link can be followed. */
+/* The rest of the path follows the link's target. *leads: the link can be followed. */
 static errcode_t enter_link(struct descent *descent, const char *target, bool *leads)
 {
 	char *pending;
@@ -205,7 +205,7 @@ static errcode_t join_directories(struct following *following, uint32_t *place, 
 	return adopt_later(following, entry, old);
 }
 
-/* What only says that files of the layers below are gone. */
+/* A node that only says that files of the layers below are gone. */
 static bool is_mark(const struct tree_node *entry)
 {
 	return tree_node_is_whiteout(entry) || entry->has_only_whiteouts;

@@ -242,7 +242,7 @@ static errcode_t read_whole(struct layer_scan *scan, struct source_counts *count
 		*counts = (struct source_counts){ 0 };
 		return read_whole(scan, counts, facts);
 	}
-	/* What is told of a source is told each time. */
+	/* The warnings of a source are given each time. */
 	scan->is_direct = error || facts->asked_host || scan->source->warnings.count;
 	if (scan->is_direct)
 		drop_tree(scan);
