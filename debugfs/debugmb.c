@@ -9,6 +9,7 @@
 
 #include "compare/user_library.h"
 #include "misc/command_line.h"
+#include "misc/source_limits_option.h"
 #include "requests.h"
 #include "support/io/whole_io.h"
 #include "support/text/text_line.h"
@@ -19,6 +20,7 @@ struct command {
 	const char *name; /* of the filesystem; NULL: none is opened at first */
 	const char *request;
 	const char *script;
+	uint64_t most_unpacked_bytes;
 	bool is_writable;
 	bool is_journalled;
 	bool is_json;
@@ -39,6 +41,11 @@ static const char epilogue[] = "\n"
 	"open|close|mb_groups|mb_stats|mb_structs|orders|goals|policy|alloc|free|commit|prealloc|orphans|explain|map|" \
 	"check|sync|transaction|stats|help|quit"
 
+static void set_limit(struct command *command, const struct taken_option *option)
+{
+	source_limits_read_unpacked(option->argument, &command->most_unpacked_bytes);
+}
+
 static const struct option_row options[] = {
 	{ .heading = "Options" },
 	{ .letter = 'w', FIELD(is_writable), .help = "open the filesystem for writing too" },
@@ -56,6 +63,7 @@ static const struct option_row options[] = {
 	  .kind = ARGUMENT_FILE,
 	  FIELD(script),
 	  .help = "run the commands in FILE, a line each, and end (-: standard input)" },
+	UNPACKED_LIMIT_ROW(set_limit),
 	{ .name = "json", FIELD(is_json), .help = "print what commands show as JSON" },
 	{ 0 },
 };
@@ -192,7 +200,7 @@ static int run(struct shell *shell, const struct command *command)
 
 int main(int argument_count, char **arguments)
 {
-	struct command command = { 0 };
+	struct command command = { .most_unpacked_bytes = SOURCE_LIMITS_UNPACKED_BYTES };
 	struct shell shell = { .counted.struct_bytes = sizeof(shell.counted) };
 
 	tool_start();
@@ -209,5 +217,6 @@ int main(int argument_count, char **arguments)
 		usage_error("-%c: which filesystem? (The command open takes -w and -j, too)",
 		            command.is_journalled ? 'j' : 'w');
 	shell.is_json = command.is_json;
+	shell.where.most_unpacked_bytes = command.most_unpacked_bytes;
 	return run(&shell, &command);
 }

@@ -84,14 +84,14 @@ static errcode_t open_on(struct filesystem *filesystem, const char *name, const 
 	return error ? problem_set(problem, error, path, "cannot attach an allocator") : 0;
 }
 
-errcode_t filesystem_open(struct filesystem *filesystem, const char *name, enum filesystem_access access,
-                          const struct policy_options *policy, struct problem *problem)
+errcode_t filesystem_open(struct filesystem *filesystem, const char *name, const struct place_options *where,
+                          enum filesystem_access access, const struct policy_options *policy, struct problem *problem)
 {
 	*filesystem = (struct filesystem){
 		.is_writable = access != FILESYSTEM_READ,
 		.is_journalled = access == FILESYSTEM_JOURNALLED,
 	};
-	errcode_t error = place_find(name, 0, 0, NULL, NULL, &filesystem->place, problem);
+	errcode_t error = place_find(name, where, &filesystem->place, problem);
 
 	if (!error)
 		error = place_rename(&filesystem->place, open_on(filesystem, name, policy, problem), problem);

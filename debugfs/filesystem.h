@@ -41,8 +41,9 @@ static inline bool filesystem_is_open(const struct filesystem *filesystem)
 enum filesystem_access { FILESYSTEM_READ, FILESYSTEM_WRITE, FILESYSTEM_JOURNALLED };
 
 /* name: a file, a device, LABEL= or UUID=. After an error no filesystem is open. */
-MUST_CHECK errcode_t filesystem_open(struct filesystem *filesystem, const char *name, enum filesystem_access access,
-                                     const struct policy_options *policy, struct problem *problem);
+MUST_CHECK errcode_t filesystem_open(struct filesystem *filesystem, const char *name, const struct place_options *where,
+                                     enum filesystem_access access, const struct policy_options *policy,
+                                     struct problem *problem);
 
 /* Replaces the allocator, if any, by another one. There must be no unwritten changes. */
 MUST_CHECK errcode_t filesystem_attach(struct filesystem *filesystem, const struct policy_options *policy);

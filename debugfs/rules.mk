@@ -16,6 +16,7 @@ debugmb_sources := \
 	debugfs/statistics.c \
 	debugfs/transaction.c \
 	debugfs/words.c \
+	misc/source_limits_option.c \
 	$(tool_sources)
 debugmb_tables := debugfs/debugmb.ct
 debugmb_libs = $(ss_libs)

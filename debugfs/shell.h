@@ -7,7 +7,8 @@
 struct shell {
 	char **words; /* of the command that is being run; words[0] is its name */
 	int word_count;
-	struct problem problem; /* why it failed */
+	struct problem problem;     /* why it failed */
+	struct place_options where; /* of each filesystem */
 	struct filesystem filesystem;
 	struct policy_options policy; /* of the next allocator */
 	struct user_library *user;    /* owned; the library of the present or an earlier policy; NULL: none */

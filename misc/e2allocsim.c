@@ -76,8 +76,9 @@ static errcode_t simulate_on(struct command *command, const struct place *place,
 static errcode_t simulate_existing(struct command *command, struct measurement **measurements, size_t *count,
                                    struct problem *problem)
 {
+	const struct place_options options = { .most_unpacked_bytes = command->most_unpacked_bytes };
 	struct place place;
-	errcode_t error = place_find(command->options.image, 0, 0, NULL, NULL, &place, problem);
+	errcode_t error = place_find(command->options.image, &options, &place, problem);
 
 	command->options.image_file = place.target.path;
 	if (!error)

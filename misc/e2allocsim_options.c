@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source_limits_option.h"
 #include "compare/tunables.h"
 #include "compare/user_library.h"
 #include "e2allocsim_compared.h"
@@ -130,6 +131,11 @@ void set_mke2fs_option(struct command *command, const struct taken_option *optio
 		.name = "json", FIELD(json), .help = "results as JSON"                                                 \
 	}
 
+static void set_limit(struct command *command, const struct taken_option *option)
+{
+	source_limits_read_unpacked(option->argument, &command->most_unpacked_bytes);
+}
+
 static const struct option_row run_rows[] = {
 	{ .heading = "How it runs" },
 	{ .name = "threads",
@@ -189,6 +195,7 @@ static const struct option_row run_rows[] = {
 	  FIELD(is_half_full),
 	  .help = "with SIZE: fill half of the new image first, as age --fill=50 --churn=1 does it" },
 	{ .letter = 'F', FIELD(force), .help = "with SIZE: replace a file that exists" },
+	UNPACKED_LIMIT_ROW(set_limit),
 	REPORT_ROWS,
 	{ 0 },
 };
@@ -467,6 +474,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 
 	*command = (struct command){
 		.is_all = strcmp(arguments[1], "all") == 0,
+		.most_unpacked_bytes = SOURCE_LIMITS_UNPACKED_BYTES,
 		.policy.allocator.struct_bytes = sizeof(struct ext2mb_options),
 		.options = { .workload = workload,
 		             .seed = 1,

@@ -21,6 +21,7 @@ struct command {
 	struct machine machine; /* a NULL name: none */
 	const char *size;       /* of the new image; NULL: the image exists */
 	char size_text[MKE2FS_SIZE_BYTES];
+	uint64_t most_unpacked_bytes; /* of a packed image; 0: no limit */
 	bool force;
 	bool is_in_place;  /* the result is written into an image that exists */
 	bool is_aged;      /* age the new image before the workload */

@@ -202,8 +202,10 @@ static errcode_t print_comparison(struct command *command, const struct subject 
 static int compare(struct command *command, const struct subject *subject)
 {
 	struct problem problem = { 0 };
+	/* Another filesystem, which begins with its file. */
+	const struct place_options where = { .most_unpacked_bytes = command->where.most_unpacked_bytes };
 	struct subject other;
-	errcode_t error = subject_open(command->compare, 0, 0, true, command->progress, &other, &problem);
+	errcode_t error = subject_open(command->compare, &where, true, command->progress, &other, &problem);
 
 	if (!error)
 		error = analyze_subject(command, &other, &problem);
@@ -229,8 +231,8 @@ static bool is_image(const struct command *command, const struct subject *subjec
 {
 	struct stat status;
 
-	return !command->offset_bytes && !command->partition && fstat(subject->volume.descriptor, &status) == 0 &&
-	       S_ISREG(status.st_mode);
+	return !command->where.offset_bytes && !command->where.partition &&
+	       fstat(subject->volume.descriptor, &status) == 0 && S_ISREG(status.st_mode);
 }
 
 static errcode_t read_delta(const struct command *command, const struct subject *subject, const struct target *target,
@@ -268,8 +270,7 @@ static errcode_t compare_with_old(const struct command *command, struct subject 
 
 	if (!old)
 		return 0;
-	errcode_t error =
-		find_place(old, command->offset_bytes, command->partition, command->progress, &place, problem);
+	errcode_t error = find_place(old, &command->where, command->progress, &place, problem);
 
 	if (!error)
 		error = place_rename(&place, read_delta(command, subject, &place.target, delta, problem), problem);
@@ -305,8 +306,7 @@ static int analyze_and_print(struct command *command, struct subject *subject, s
 static int read_one(struct command *command, const char *name, struct subject *subject)
 {
 	struct problem problem = { 0 };
-	errcode_t error = subject_open(name, command->offset_bytes, command->partition, false, command->progress,
-	                               subject, &problem);
+	errcode_t error = subject_open(name, &command->where, false, command->progress, subject, &problem);
 
 	if (!error)
 		error = analyze_subject(command, subject, &problem);
@@ -363,8 +363,7 @@ static int run_one(struct command *command)
 		return print_problem(&problem);
 	}
 
-	if (subject_open(command->name, command->offset_bytes, command->partition, command->compare, command->progress,
-	                 &subject, &problem))
+	if (subject_open(command->name, &command->where, command->compare, command->progress, &subject, &problem))
 		status = print_problem(&problem);
 	else if (command->paths.count)
 		status = print_paths(command, &subject);

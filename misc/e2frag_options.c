@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source_limits_option.h"
+
 #define MOST_PARTITIONS 1024
 #define MOST_WORST 100000
 #define MOST_DEPTH 1000
@@ -100,6 +102,11 @@ static void set_quick(struct command *command, const struct taken_option *option
 {
 	if (!option->argument)
 		command->options.quick_seconds = DEFAULT_QUICK_SECONDS;
+}
+
+static void set_limit(struct command *command, const struct taken_option *option)
+{
+	source_limits_read_unpacked(option->argument, &command->where.most_unpacked_bytes);
 }
 
 static const struct option_row options[] = {
@@ -213,15 +220,16 @@ static const struct option_row options[] = {
 	  .argument = "BYTES",
 	  .kind = ARGUMENT_SIZE,
 	  .maximum = INT64_MAX,
-	  FIELD(offset_bytes),
+	  FIELD(where.offset_bytes),
 	  .help = "it begins there" },
 	{ .name = "partition",
 	  .argument = "N",
 	  .kind = ARGUMENT_NUMBER,
 	  .minimum = 1,
 	  .maximum = MOST_PARTITIONS,
-	  FIELD(partition),
+	  FIELD(where.partition),
 	  .help = "it is in this partition" },
+	UNPACKED_LIMIT_ROW(set_limit),
 	{ .heading = "Work and output" },
 	THREADS_ROW(options.threads),
 	PROGRESS_ROW(progress),
@@ -349,7 +357,7 @@ static void check_command(struct command *command)
 	check_predict(command);
 	check_history(command);
 	check_list(command);
-	if (command->partition && command->offset_bytes)
+	if (command->where.partition && command->where.offset_bytes)
 		usage_error("--partition and --offset both say where the filesystem is: give one of them");
 	check_form(command);
 	check_against(command);
@@ -416,6 +424,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 		             .unlink_batch_files = DEFAULT_BATCH_FILES,
 		             .threads = default_threads() },
 		.max_score = ANY_SCORE,
+		.where.most_unpacked_bytes = SOURCE_LIMITS_UNPACKED_BYTES,
 	};
 	int next = command_line_read(&command_line, argument_count, arguments, command);
 

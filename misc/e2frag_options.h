@@ -8,6 +8,7 @@
 #include "analyze/forms/forms.h"
 #include "against_option.h"
 #include "command_line.h"
+#include "source/disk/place.h"
 
 #define ANY_SCORE INFINITY
 
@@ -29,9 +30,8 @@ struct command {
 	uint64_t chunk_kilobytes;
 	double max_score; /* ANY_SCORE: no limit */
 	unsigned int score_decimals;
-	uint64_t offset_bytes;
-	unsigned int partition;
-	errcode_t output_error; /* why the report could not be written; 0: no error so far */
+	struct place_options where; /* without progress */
+	errcode_t output_error;     /* why the report could not be written; 0: no error so far */
 };
 
 /* Reads the command line; --help, --version and wrong usage end the program. arguments must outlive command. */

@@ -10,17 +10,17 @@
 #include "image/replayed.h"
 #include "tool.h"
 
-errcode_t find_place(const char *name, uint64_t offset_bytes, unsigned int partition, enum progress_style style,
+errcode_t find_place(const char *name, const struct place_options *where, enum progress_style style,
                      struct place *place, struct problem *problem)
 {
-	struct progress *progress = NULL;
-	errcode_t error = progress_start(stderr, style, &progress);
+	struct place_options options = *where;
+	errcode_t error = progress_start(stderr, style, &options.progress);
 
 	*place = (struct place){ 0 };
 	if (error)
 		return problem_set(problem, error, NULL, "cannot show progress");
-	error = place_find(name, offset_bytes, partition, NULL, progress, place, problem);
-	progress_end(progress);
+	error = place_find(name, &options, place, problem);
+	progress_end(options.progress);
 	return error;
 }
 
@@ -62,7 +62,7 @@ static void warn(const struct subject *subject, const struct problem *refusal)
 		                     refusal->reason ? refusal->reason : error_message(refusal->error));
 }
 
-errcode_t subject_open(const char *name, uint64_t offset_bytes, unsigned int partition, bool may_be_saved,
+errcode_t subject_open(const char *name, const struct place_options *where, bool may_be_saved,
                        enum progress_style style, struct subject *subject, struct problem *problem)
 {
 	*subject = (struct subject){ .name = name };
@@ -71,7 +71,7 @@ errcode_t subject_open(const char *name, uint64_t offset_bytes, unsigned int par
 	subject->report = calloc(1, sizeof(*subject->report));
 	if (!subject->report)
 		return problem_set(problem, ENOMEM, name, "cannot open");
-	errcode_t error = find_place(name, offset_bytes, partition, style, &subject->place, problem);
+	errcode_t error = find_place(name, where, style, &subject->place, problem);
 
 	if (error)
 		return error;

@@ -21,15 +21,14 @@ struct subject {
 };
 
 /* place_find(), with progress in that style on standard error. */
-MUST_CHECK errcode_t find_place(const char *name, uint64_t offset_bytes, unsigned int partition,
-                                enum progress_style style, struct place *place, struct problem *problem);
+MUST_CHECK errcode_t find_place(const char *name, const struct place_options *where, enum progress_style style,
+                                struct place *place, struct problem *problem);
 
 /*
- * Opens a filesystem, and warns on standard error if its report may be wrong. offset_bytes, partition: as for
- * target_find(). may_be_saved: if the name is that of a saved report, reads it. The caller calls subject_close() in any
- * case.
+ * Opens a filesystem, and warns on standard error if its report may be wrong. may_be_saved: if the name is that of a
+ * saved report, reads it. The caller calls subject_close() in any case.
  */
-MUST_CHECK errcode_t subject_open(const char *name, uint64_t offset_bytes, unsigned int partition, bool may_be_saved,
+MUST_CHECK errcode_t subject_open(const char *name, const struct place_options *where, bool may_be_saved,
                                   enum progress_style style, struct subject *subject, struct problem *problem);
 
 /* Closes the filesystem, but keeps the report and the names in it. */

@@ -189,7 +189,7 @@ static void choose_size(struct command *command)
 		usage_error("--size-like and SIZE exclude each other");
 	command_check(command,
 	              sources_image_bytes((const char *const *)command->sources.list, (uint32_t)command->sources.count,
-	                                  &bytes, &command->problem),
+	                                  command->options.limits.unpacked_bytes, &bytes, &command->problem),
 	              EXIT_FAILURE);
 	snprintf(command->size_text, sizeof(command->size_text), "%" PRIu64 "K", bytes / 1024);
 	command->options.size = command->size_text;

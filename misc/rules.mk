@@ -7,6 +7,7 @@ e2frag_sources := \
 	misc/e2frag_options.c \
 	misc/e2frag_subject.c \
 	misc/against_option.c \
+	misc/source_limits_option.c \
 	$(tool_sources)
 e2extract_sources := \
 	misc/e2extract.c \
@@ -50,6 +51,7 @@ e2allocsim_sources := \
 	misc/e2allocsim_compared.c \
 	misc/e2allocsim_options.c \
 	misc/mke2fs_options.c \
+	misc/source_limits_option.c \
 	$(tool_sources)
 ext2mb-run_sources := \
 	misc/ext2mb_run.c \

@@ -55,3 +55,14 @@ bool source_limits_read(const char *argument, struct source_limits *limits)
 		has_metadata |= read_one(word, limits);
 	return has_metadata;
 }
+
+void source_limits_read_unpacked(const char *argument, uint64_t *most_bytes)
+{
+	static const char word[] = "unpacked=";
+	struct source_limits limits = { 0 };
+
+	if (strncmp(argument, word, strlen(word)) != 0 || strchr(argument, ','))
+		usage_error("--limit=%s: use unpacked=SIZE", argument);
+	source_limits_read(argument, &limits);
+	*most_bytes = limits.unpacked_bytes;
+}

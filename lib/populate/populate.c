@@ -452,7 +452,10 @@ static errcode_t open_old(struct populating *run)
 	if (run->output.in_place && is_same_storage(options->against, options->image))
 		return problem_set_reason(run->work.problem, EINVAL, options->against, "cannot compare with it",
 		                          "it is what is to be written to; give a copy of it");
-	return place_open_old(options->against, options->offset_bytes, &run->old, run->work.problem);
+	return place_open_old(options->against,
+	                      &(struct place_options){ .offset_bytes = options->offset_bytes,
+	                                               .most_unpacked_bytes = options->limits.unpacked_bytes },
+	                      &run->old, run->work.problem);
 }
 
 static errcode_t compare_with_old(struct populating *run)

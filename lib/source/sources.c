@@ -38,13 +38,14 @@ struct source source_of(const char *name)
 	return source;
 }
 
-errcode_t sources_image_bytes(const char *const *sources, uint32_t count, uint64_t *bytes, struct problem *problem)
+errcode_t sources_image_bytes(const char *const *sources, uint32_t count, uint64_t most_unpacked_bytes, uint64_t *bytes,
+                              struct problem *problem)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		const struct source source = source_of(sources[i]);
 
 		if (source.kind == &image_source)
-			return image_filesystem_bytes(&source, bytes, problem);
+			return image_filesystem_bytes(&source, most_unpacked_bytes, bytes, problem);
 	}
 	return problem_set_reason(problem, ENOENT, NULL, "cannot choose a size",
 	                          "no source is an image of ext2, ext3 or ext4");

@@ -48,10 +48,10 @@ struct source source_of(const char *name);
 
 /*
  * The size of the filesystem in the first source that is an image of ext2, ext3 or ext4. ENOENT: no source is one.
- * Errors of reading the image.
+ * Errors of reading the image, which may unpack to most_unpacked_bytes (0: no limit).
  */
-MUST_CHECK errcode_t sources_image_bytes(const char *const *sources, uint32_t count, uint64_t *bytes,
-                                         struct problem *problem);
+MUST_CHECK errcode_t sources_image_bytes(const char *const *sources, uint32_t count, uint64_t most_unpacked_bytes,
+                                         uint64_t *bytes, struct problem *problem);
 
 /* Does the name say that the source is standard input, or KIND: and no file? */
 bool source_is_standard_input(const char *name);

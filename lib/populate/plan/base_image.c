@@ -124,7 +124,11 @@ errcode_t base_image_open(struct scanned *scanned, bool in_place, const struct w
 	if (!base)
 		return problem_set(work->problem, ENOMEM, path, "cannot open");
 	struct problem problem = { 0 };
-	errcode_t error = place_open_volume(path, work->options->offset_bytes, &base->volume, &problem);
+	errcode_t error = place_open_volume(
+		path,
+		&(struct place_options){ .offset_bytes = work->options->offset_bytes,
+	                                 .most_unpacked_bytes = work->options->limits.unpacked_bytes },
+		&base->volume, &problem);
 
 	/* What libext2fs says of it has no reason, and is said below. */
 	if (problem.reason)

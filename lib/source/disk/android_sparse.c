@@ -73,8 +73,6 @@ static errcode_t write_piece(struct sparse *sparse, size_t count)
 {
 	if (interrupt_pending())
 		return problem_set(sparse->problem, EINTR, sparse->path, ACTION);
-	if (source_counts_unpacked(sparse->counts, count))
-		return source_counts_problem(sparse->counts, sparse->problem);
 	errcode_t error =
 		sparse_file_write(sparse->to, sparse->piece, count, sparse->disk_at, sparse->path, sparse->problem);
 
@@ -82,10 +80,17 @@ static errcode_t write_piece(struct sparse *sparse, size_t count)
 	return error;
 }
 
+/* Counts a part before any of it is written: a few bytes can stand for a full disk. */
+static errcode_t count_part(const struct sparse *sparse, uint64_t bytes)
+{
+	return source_counts_unpacked(sparse->counts, bytes) ? source_counts_problem(sparse->counts, sparse->problem) :
+	                                                       0;
+}
+
 /* The bytes follow the chunk's header. */
 static errcode_t copy_raw(struct sparse *sparse, uint64_t bytes)
 {
-	errcode_t error = 0;
+	errcode_t error = count_part(sparse, bytes);
 
 	while (!error && bytes) {
 		size_t count = bytes < PIECE_BYTES ? (size_t)bytes : PIECE_BYTES;
@@ -111,6 +116,9 @@ static errcode_t fill(struct sparse *sparse, uint64_t bytes)
 	}
 	for (size_t n = 0; n < PIECE_BYTES; n += sizeof(word))
 		memcpy(sparse->piece + n, &word, sizeof(word));
+	error = count_part(sparse, bytes);
+	if (!error)
+		error = sparse_file_check_room(sparse->to, bytes, sparse->path, sparse->problem);
 	while (!error && bytes) {
 		size_t count = bytes < PIECE_BYTES ? (size_t)bytes : PIECE_BYTES;
 

@@ -4,16 +4,26 @@
 #include <errno.h>
 #include <stdio.h>
 
-errcode_t place_find(const char *name, uint64_t offset_bytes, unsigned int partition, struct source_counts *counts,
-                     struct progress *progress, struct place *place, struct problem *problem)
+/* Each image is counted by itself. */
+static errcode_t open_raw(const char *name, const struct place_options *options, struct raw_image *raw,
+                          struct problem *problem)
+{
+	struct source_counts counts = { .limits.unpacked_bytes = options->most_unpacked_bytes };
+
+	return raw_image_open(name, &counts, options->progress, raw, problem);
+}
+
+errcode_t place_find(const char *name, const struct place_options *options, struct place *place,
+                     struct problem *problem)
 {
 	*place = (struct place){ .name = strdup(name) };
 	if (!place->name)
 		return problem_set(problem, ENOMEM, name, "cannot open");
-	errcode_t error = raw_image_open(name, counts, progress, &place->raw, problem);
+	errcode_t error = open_raw(name, options, &place->raw, problem);
 
 	if (!error)
-		error = target_find(place->raw.path, offset_bytes, partition, &place->target, problem);
+		error = target_find(place->raw.path, options->offset_bytes, options->partition, &place->target,
+		                    problem);
 	return place_rename(place, error, problem);
 }
 
@@ -42,27 +52,29 @@ errcode_t place_rename(const struct place *place, errcode_t error, struct proble
 	return raw_image_rename(&place->raw, error, place->name, problem);
 }
 
-errcode_t place_open_old(const char *path, uint64_t offset_bytes, struct delta_old *old, struct problem *problem)
+errcode_t place_open_old(const char *path, const struct place_options *options, struct delta_old *old,
+                         struct problem *problem)
 {
 	struct raw_image raw;
-	errcode_t error = raw_image_open(path, NULL, NULL, &raw, problem);
+	errcode_t error = open_raw(path, options, &raw, problem);
 
 	*old = (struct delta_old){ .descriptor = -1 };
 	if (!error)
-		error = delta_old_open(raw.path, offset_bytes, old, problem);
+		error = delta_old_open(raw.path, options->offset_bytes, old, problem);
 	old->path = path;
 	raw_image_rename(&raw, error, path, problem);
 	raw_image_close(&raw);
 	return error;
 }
 
-errcode_t place_open_volume(const char *path, uint64_t offset_bytes, struct volume *volume, struct problem *problem)
+errcode_t place_open_volume(const char *path, const struct place_options *options, struct volume *volume,
+                            struct problem *problem)
 {
 	struct raw_image raw;
-	errcode_t error = raw_image_open(path, NULL, NULL, &raw, problem);
+	errcode_t error = open_raw(path, options, &raw, problem);
 
 	if (!error)
-		error = volume_open(raw.path, offset_bytes, volume, problem);
+		error = volume_open(raw.path, options->offset_bytes, volume, problem);
 	if (!error)
 		volume->path = path;
 	raw_image_rename(&raw, error, path, problem);

@@ -9,6 +9,13 @@
 #include "image/volume.h"
 #include "source/disk/raw_image.h"
 
+/* Where a filesystem is in its file or device, and what unpacking that may take. */
+struct place_options {
+	uint64_t offset_bytes, most_unpacked_bytes; /* the latter: 0: no limit */
+	unsigned int partition;                     /* as for target_find() */
+	struct progress *progress;                  /* of unpacking; may be NULL */
+};
+
 struct place {
 	char *name; /* the user's; owned */
 	struct raw_image raw;
@@ -19,8 +26,7 @@ struct place {
  * Errors of raw_image_open() and target_find(). The caller calls place_leave() in any case. Problems have the user's
  * name.
  */
-MUST_CHECK errcode_t place_find(const char *name, uint64_t offset_bytes, unsigned int partition,
-                                struct source_counts *counts, struct progress *progress, struct place *place,
+MUST_CHECK errcode_t place_find(const char *name, const struct place_options *options, struct place *place,
                                 struct problem *problem);
 void place_leave(struct place *place);
 
@@ -42,9 +48,11 @@ errcode_t place_refuse_writing(const char *name, const char *action, struct prob
 /* Gives a problem that names the unpacked file the user's name. Returns error. */
 errcode_t place_rename(const struct place *place, errcode_t error, struct problem *problem);
 
-/* delta_old_open() and volume_open() of a file that is unpacked if need be, but not of a pipe. Messages call it path.
+/*
+ * delta_old_open() and volume_open() of a file that is unpacked if need be, but not of a pipe; partitions are not
+ * looked for. Messages call it path.
  */
-MUST_CHECK errcode_t place_open_old(const char *path, uint64_t offset_bytes, struct delta_old *old,
+MUST_CHECK errcode_t place_open_old(const char *path, const struct place_options *options, struct delta_old *old,
                                     struct problem *problem);
-MUST_CHECK errcode_t place_open_volume(const char *path, uint64_t offset_bytes, struct volume *volume,
+MUST_CHECK errcode_t place_open_volume(const char *path, const struct place_options *options, struct volume *volume,
                                        struct problem *problem);

@@ -155,8 +155,10 @@ static errcode_t read_size(const char *file, const char *shown, uint64_t offset_
 	return 0;
 }
 
-errcode_t image_filesystem_bytes(const struct source *source, uint64_t *bytes, struct problem *problem)
+errcode_t image_filesystem_bytes(const struct source *source, uint64_t most_unpacked_bytes, uint64_t *bytes,
+                                 struct problem *problem)
 {
+	struct source_counts counts = { .limits.unpacked_bytes = most_unpacked_bytes };
 	struct image_name name;
 	struct raw_image raw;
 	errcode_t error = image_parse_name(source, &name, problem);
@@ -167,7 +169,7 @@ errcode_t image_filesystem_bytes(const struct source *source, uint64_t *bytes, s
 	if (source_is_pipe(file))
 		return problem_set_reason(problem, EINVAL, source_file_name(source), "cannot choose a size",
 		                          "it comes through a pipe, which can be read once");
-	error = raw_image_open(file, NULL, NULL, &raw, problem);
+	error = raw_image_open(file, &counts, NULL, &raw, problem);
 	if (!error)
 		error = read_size(raw.path, source->path, name.offset_bytes, bytes, problem);
 	raw_image_close(&raw);

@@ -29,8 +29,12 @@ struct image_name {
 /* Takes source->path apart. EINVAL: the offset is not a number, or a word is not known; ENOMEM. */
 MUST_CHECK errcode_t image_parse_name(const struct source *source, struct image_name *name, struct problem *problem);
 
-/* How large the filesystem is, by its superblock. EINVAL: there is none; ENOMEM, errors in reading. */
-MUST_CHECK errcode_t image_filesystem_bytes(const struct source *source, uint64_t *bytes, struct problem *problem);
+/*
+ * How large the filesystem is, by its superblock. most_unpacked_bytes: of a packed file; 0: no limit. EINVAL: there is
+ * none; ENOMEM, EDQUOT, errors in reading.
+ */
+MUST_CHECK errcode_t image_filesystem_bytes(const struct source *source, uint64_t most_unpacked_bytes, uint64_t *bytes,
+                                            struct problem *problem);
 
 /* The filesystem that such a tree was read from, which stays open with the tree; NULL: it was another source. */
 const struct volume *image_volume_of(const struct tree *tree);

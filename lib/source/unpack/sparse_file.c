@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "support/io/whole_io.h"
@@ -74,6 +75,15 @@ errcode_t sparse_file_write(int descriptor, const void *bytes, size_t count, uin
 			next += (size_t)(end - next) < HOLE_BYTES ? (size_t)(end - next) : HOLE_BYTES;
 	}
 	return 0;
+}
+
+errcode_t sparse_file_check_room(int descriptor, uint64_t bytes, const char *path, struct problem *problem)
+{
+	struct statvfs room;
+
+	if (fstatvfs(descriptor, &room) || !room.f_blocks || bytes / room.f_frsize < room.f_bfree)
+		return 0;
+	return failure(ENOSPC, path, problem);
 }
 
 errcode_t sparse_file_end(int descriptor, uint64_t size_bytes, const char *path, struct problem *problem)

@@ -14,5 +14,8 @@ MUST_CHECK errcode_t sparse_file_create(int *ret, struct problem *problem);
 MUST_CHECK errcode_t sparse_file_write(int descriptor, const void *bytes, size_t count, uint64_t at, const char *path,
                                        struct problem *problem);
 
+/* ENOSPC, likewise: so much more certainly does not fit. For what is written without being read from anywhere. */
+MUST_CHECK errcode_t sparse_file_check_room(int descriptor, uint64_t bytes, const char *path, struct problem *problem);
+
 /* Sets the size. Errors likewise. */
 MUST_CHECK errcode_t sparse_file_end(int descriptor, uint64_t size_bytes, const char *path, struct problem *problem);

@@ -15,7 +15,10 @@ errcode_t against_open(const struct update_options *options, struct delta_old *o
 	if (!options->makes_new_file && is_same_storage(options->against, options->image))
 		return problem_set_reason(problem, EINVAL, options->against, "cannot compare with it",
 		                          "it is what is to be changed; give a copy of it, or --new-file");
-	return place_open_old(options->against, options->offset_bytes, old, problem);
+	return place_open_old(options->against,
+	                      &(struct place_options){ .offset_bytes = options->offset_bytes,
+	                                               .most_unpacked_bytes = options->limits.unpacked_bytes },
+	                      old, problem);
 }
 
 void against_close(struct delta_old *old)
