@@ -31,8 +31,12 @@ errcode_t request_open(struct shell *shell)
 		                          "it is open: close it first");
 	/* The new allocator has counted nothing. */
 	shell->counted = (struct ext2mb_stats){ .struct_bytes = sizeof(shell->counted) };
-	return filesystem_open(&shell->filesystem, shell->words[optind], &shell->where, access, &shell->policy,
-	                       &shell->problem);
+	errcode_t error = filesystem_open(&shell->filesystem, shell->words[optind], &shell->where, access,
+	                                  &shell->policy, &shell->problem);
+
+	if (!error)
+		shell_tell_end(shell);
+	return error;
 }
 
 errcode_t request_close(struct shell *shell)

@@ -31,6 +31,15 @@ int shell_tell_corruption(struct shell *shell)
 	return EXIT_FAILURE;
 }
 
+void shell_tell_end(const struct shell *shell)
+{
+	const struct place *place = &shell->filesystem.place;
+	struct problem problem = { 0 };
+
+	if (target_check_end(&place->target, place_shown(place), "cannot read all of it", &problem))
+		print_problem(&problem);
+}
+
 errcode_t shell_explain_policy(struct shell *shell, errcode_t error)
 {
 	const struct ext2mb *mb = shell->filesystem.mb;

@@ -30,5 +30,8 @@ void shell_fail(struct shell *shell, int status);
  */
 int shell_tell_corruption(struct shell *shell);
 
+/* Warns where the filesystem that was just opened for reading goes beyond the end of its file. */
+void shell_tell_end(const struct shell *shell);
+
 /* If a command failed because a library's policy gave an impossible answer, says so in its problem. */
 errcode_t shell_explain_policy(struct shell *shell, errcode_t error);
