@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "preload/capabilities.h"
@@ -15,6 +16,7 @@
 #include "preload/interposed.h"
 #include "preload/program.h"
 #include "preload/steps.h"
+#include "support/cleanup.h"
 
 typedef void any_function(void);
 
@@ -217,16 +219,42 @@ static const void *wrap_table(const void *table, size_t *bytes)
 	return wrapped;
 }
 
+/*
+ * libfuse renames a file that is removed while it is open, and removes it at its last close: it looks whether the file
+ * is open, renames it, and notes that it did, without a lock. If another of its threads closes the file meanwhile, the
+ * file stays for ever as .fuse_hidden…: a database that removes its log leaves one every few transactions. So libfuse
+ * gets one thread. Others would only wait: all operations of fuse2fs share one lock, and all steps do. Returns NULL,
+ * without changing the number, for other programs and without memory.
+ */
+static char **with_one_thread(int *argument_count, char **arguments)
+{
+	size_t count = (size_t)*argument_count;
+	char **longer = program.kind == PROGRAM_FUSE2FS && count ? calloc(count + 2, sizeof(*longer)) : NULL;
+
+	if (!longer)
+		return NULL;
+	longer[0] = arguments[0];
+	longer[1] = "-s";
+	memcpy(longer + 2, arguments + 1, (count - 1) * sizeof(*longer));
+	*argument_count += 1;
+	return longer;
+}
+
 int fuse_main_real(int argument_count, char **arguments, const void *operations, size_t bytes, void *data)
 {
+	SCOPE_FREE char **longer = with_one_thread(&argument_count, arguments);
+
 	operations = wrap_table(operations, &bytes);
-	return NEXT(fuse_main_real)(argument_count, arguments, operations, bytes, data);
+	return NEXT(fuse_main_real)(argument_count, longer ? longer : arguments, operations, bytes, data);
 }
 
 /* Since libfuse 3.17. */
 int fuse_main_real_versioned(int argument_count, char **arguments, const void *operations, size_t bytes, void *version,
                              void *data)
 {
+	SCOPE_FREE char **longer = with_one_thread(&argument_count, arguments);
+
 	operations = wrap_table(operations, &bytes);
-	return NEXT(fuse_main_real_versioned)(argument_count, arguments, operations, bytes, version, data);
+	return NEXT(fuse_main_real_versioned)(argument_count, longer ? longer : arguments, operations, bytes, version,
+	                                      data);
 }

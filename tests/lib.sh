@@ -332,6 +332,10 @@ require_fuse() {
 	[ -c /dev/fuse ] || skip "needs /dev/fuse"
 }
 
+# Pages are not kept between opens: libfuse knows files by their names, so with the default kernel_cache what is written by one name
+# is not seen by another.
+fuse_base_options=no_default_opts,attr_timeout=0,entry_timeout=0
+
 # More of them, each after a comma.
 fuse_options=
 
@@ -341,14 +345,13 @@ hard_remove() {
 	ldd "$(command -v fuse2fs)" | grep -q 'libfuse\.so\.2' && echo ,hard_remove
 }
 
-# start_fuse IMAGE DIR COMMAND...: runs fuse2fs under a command, and waits for the mount. Pages are not kept between opens: libfuse
-# knows files by their names, so with the default kernel_cache what is written by one name is not seen by another.
+# start_fuse IMAGE DIR COMMAND...: runs fuse2fs under a command, and waits for the mount.
 start_fuse() {
 	fuse_directory=$2
 	mkdir -p "$2"
 	fuse_image=$1
 	shift 2
-	"$@" fuse2fs -f "$fuse_image" "$fuse_directory" -o no_default_opts,attr_timeout=0,entry_timeout=0"$(hard_remove)$fuse_options" >>fuse.log 2>&1 &
+	"$@" fuse2fs -f "$fuse_image" "$fuse_directory" -o "$fuse_base_options$(hard_remove)$fuse_options" >>fuse.log 2>&1 &
 	fuse_process=$!
 	for _ in $(seq 200); do
 		if mountpoint -q "$fuse_directory"; then
