@@ -53,6 +53,10 @@ static void warn(const struct subject *subject, const struct problem *refusal)
 	if (volume->is_mounted)
 		print_failure_reason(EBUSY, path, "is mounted and may change while it is read",
 		                     "the report may be wrong");
+	else if (volume->was_aborted)
+		print_failure_reason(EUCLEAN, path, "has a journal that was not replayed",
+		                     "the kernel has aborted it; the report shows what a replay would leave, which "
+		                     "marks the filesystem as damaged: run e2fsck");
 	else if (volume->is_replayed)
 		print_failure_reason(EBUSY, path, "has a journal that was not replayed",
 		                     "the report shows what a replay would leave");

@@ -131,7 +131,8 @@ errcode_t volume_open_as_replayed(const char *path, uint64_t offset_bytes, struc
 		return error;
 	}
 	/* As a mount does if the kernel has aborted the journal. */
-	if (journal_overlay_figures(overlay).error)
+	volume->was_aborted = journal_overlay_figures(overlay).error;
+	if (volume->was_aborted)
 		volume->superblock.s_state |= EXT2_ERROR_FS;
 	return 0;
 }

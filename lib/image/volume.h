@@ -53,6 +53,7 @@ struct volume {
 	bool is_read_only;      /* mounted, and the kernel writes nothing to it */
 	bool needs_recovery;    /* the journal has newer contents of blocks, which may be read from there */
 	bool is_replayed;       /* needs_recovery, and all blocks are read as if the journal had been replayed */
+	bool was_aborted;       /* is_replayed, and the kernel has aborted the journal: superblock has ERROR_FS */
 	/*
 	 * The filesystem is not mounted and its journal is empty: bitmaps and descriptors must agree. Another
 	 * filesystem may be in use without a sign of it, by a virtual machine for instance.

@@ -120,6 +120,18 @@ static errcode_t warn_of_losses(const struct image_scan *scan)
 	            "its descriptor is damaged, missing or encrypted; its contents are copied");
 }
 
+/* A replay would mark the filesystem as damaged. */
+static errcode_t warn_of_abort(const struct image_scan *scan)
+{
+	struct problem aborted = { 0 };
+
+	if (!scan->volume->was_aborted || !scan->options->warnings)
+		return 0;
+	problem_set_reason(&aborted, EUCLEAN, scan->name, "has a journal that the kernel has aborted",
+	                   "it is read as after a replay, which marks the filesystem as damaged: run e2fsck");
+	return warnings_add(scan->options->warnings, &aborted, 1);
+}
+
 /* Sets what the tree's encrypted files depend on, if the tree may have any. */
 static errcode_t describe_encryption(const struct image_scan *scan)
 {
@@ -162,6 +174,8 @@ static errcode_t read_volume(struct image_scan *scan, struct problem *problem)
 		error = image_make_tree(scan, problem);
 	if (!error)
 		error = describe_encryption(scan);
+	if (!error)
+		error = warn_of_abort(scan);
 	return error ? error : warn_of_losses(scan);
 }
 

@@ -66,6 +66,8 @@ static errcode_t check_state(const struct update_options *options, const struct 
 	const struct ext2_super_block *super = &target->volume.superblock;
 	bool is_clean = super->s_state & EXT2_VALID_FS || (target->has_journal && target->volume.needs_recovery);
 
+	if (target->volume.was_aborted)
+		return 0;
 	if (super->s_state & EXT2_ERROR_FS || !is_clean)
 		return refuse(options, EUCLEAN, "it is marked as damaged, or was not unmounted: run e2fsck first",
 		              problem);
@@ -227,6 +229,26 @@ errcode_t target_replay(const struct update_options *options, struct update_targ
 	return error ? problem_set(problem, error, options->image, ACTION) : 0;
 }
 
+/*
+ * As a mount does: the log comes into its place, and the mark to where e2fsck looks for it. An image that would not be
+ * written to stays as it is.
+ */
+static errcode_t check_abort(const struct update_options *options, struct update_target *target,
+                             struct problem *problem)
+{
+	if (!target->volume.was_aborted)
+		return 0;
+	if (options->is_dry_run || options->makes_new_file || target->tree.is_there)
+		return refuse(options, EUCLEAN, "the kernel has aborted its journal: run e2fsck first", problem);
+	errcode_t error = target_replay(options, target, problem);
+
+	return error ? error :
+	               refuse(options, EUCLEAN,
+	                      "the kernel has aborted its journal, which has been replayed; the filesystem is marked "
+	                      "as damaged now: run e2fsck first",
+	                      problem);
+}
+
 errcode_t target_check_mounts(const struct update_options *options, const struct update_target *target,
                               const struct ext2_super_block *super, struct problem *problem)
 {
@@ -276,6 +298,8 @@ errcode_t target_examine(const struct update_options *options, struct update_tar
 		error = check_damage(options, &target->volume, problem);
 	if (!error)
 		error = check_tree(options, target, problem);
+	if (!error)
+		error = check_abort(options, target, problem);
 	if (error)
 		target_close(target);
 	return error;

@@ -23,8 +23,8 @@ struct update_target {
 /*
  * Locks the image, so that it stays as it is, and opens it for reading. Refuses what is mounted or in use (EBUSY), what
  * has features that this code does not know (EXT2_ET_UNSUPP_FEATURE, EXT2_ET_RO_UNSUPP_FEATURE), what e2fsck should
- * look at first or is damaged (EUCLEAN), and what has a hash tree of dm-verity after its end, which would no longer fit
- * (EPERM), unless it is to be made anew.
+ * look at first or is damaged (EUCLEAN; a journal that the kernel has aborted is replayed, and the filesystem marked),
+ * and what has a hash tree of dm-verity after its end, which would no longer fit (EPERM), unless it is to be made anew.
  */
 MUST_CHECK errcode_t target_examine(const struct update_options *options, struct update_target *target,
                                     struct problem *problem);
