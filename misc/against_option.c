@@ -29,6 +29,11 @@ void against_check(struct against *against)
 		against->chunk_bytes = USUAL_CHUNK_BYTES;
 }
 
+errcode_t against_name_ranges(const struct against *against, struct run_files *files)
+{
+	return against->ranges ? run_files_write(files, "against-ranges", against->ranges) : 0;
+}
+
 errcode_t against_write_ranges(const struct against *against, const char *image, const struct delta *delta,
                                struct problem *problem)
 {

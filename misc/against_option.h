@@ -4,6 +4,7 @@
 
 #include "image/delta.h"
 #include "option_row.h"
+#include "source/kind/run_files.h"
 
 /* A member `against` of a tool's struct command; zero-initialise. */
 struct against {
@@ -35,6 +36,9 @@ struct against {
 
 /* Ends the program where they cannot be combined, and completes them. */
 void against_check(struct against *against);
+
+/* Adds the file of the ranges to what is written. ENOMEM. */
+MUST_CHECK errcode_t against_name_ranges(const struct against *against, struct run_files *files);
 
 /* Writes the list of ranges, if asked for; not over the image or the older one. */
 MUST_CHECK errcode_t against_write_ranges(const struct against *against, const char *image, const struct delta *delta,

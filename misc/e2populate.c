@@ -21,6 +21,7 @@
 #include "layer_cache_command.h"
 #include "oci_config_option.h"
 #include "populate/populate.h"
+#include "run_files_json.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
 #include "support/run/program.h"
@@ -353,7 +354,8 @@ static void write_times(struct json *json, const char *key, const double *second
 }
 
 /* The keys are those of e2populate(8). */
-static errcode_t report_print_json(const struct populate_options *options, const struct populate_report *report)
+static errcode_t report_print_json(const struct populate_options *options, const struct populate_report *report,
+                                   struct run_files *files)
 {
 	struct json json = { .stream = stdout };
 	unsigned int shown = options->size_only ? POPULATE_FORMAT + 1 :
@@ -383,8 +385,12 @@ static errcode_t report_print_json(const struct populate_options *options, const
 		json_close_object(&json);
 	}
 	json_close_array(&json);
+	errcode_t error = run_files_json(&json, files);
+
 	json_close_object(&json);
-	return json_end(&json);
+	errcode_t stream_error = json_end(&json);
+
+	return error ? error : stream_error;
 }
 
 /*
@@ -452,10 +458,13 @@ static int run(struct command *command)
 
 	if (command->verbose && !command->quiet && !command->options.size_only)
 		command->options.mke2fs_output = open_mke2fs_output();
+	struct run_files *files = command->json ? &command->files : NULL;
 	errcode_t error = progress_start(stderr, command->progress, &command->options.progress);
 
 	if (!error)
-		error = populate(&command->options, &report, &problem);
+		error = files ? against_name_ranges(&command->against, files) : 0;
+	if (!error)
+		error = populate(&command->options, files, &report, &problem);
 	else
 		problem_set(&problem, error, NULL, "cannot show progress");
 	progress_end(command->options.progress);
@@ -469,20 +478,31 @@ static int run(struct command *command)
 	report_print_skipped(&command->options, &report);
 	if (command->options.mke2fs_output)
 		report_print_file(command->options.mke2fs_output, command->json ? stderr : stdout);
-	if (command->json)
-		error = report_print_json(&command->options, &report);
-	else if (command->options.size_only)
-		report_print_size(&command->options, &report);
-	else if (!command->quiet)
-		report_print(&command->options, &report);
 	errcode_t text_error = against_write_ranges(&command->against, command->options.image, &report.delta, &problem);
 
 	if (!text_error)
 		text_error = oci_config_write(&command->options, &report, &problem);
+	if (command->json)
+		error = report_print_json(&command->options, &report, files);
+	else if (command->options.size_only)
+		report_print_size(&command->options, &report);
+	else if (!command->quiet)
+		report_print(&command->options, &report);
 	populate_report_clear(&report);
 	if (text_error)
 		return print_problem(&problem);
 	return report_end(&command->options, error) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* --list-inputs=json: makes nothing. */
+static int list_inputs(struct command *command)
+{
+	struct problem problem = { 0 };
+	errcode_t error = against_name_ranges(&command->against, &command->files);
+
+	if (!error)
+		error = populate_look(&command->options, &command->files, &problem);
+	return run_files_end(&command->files, error, &problem);
 }
 
 /* Invoked as mkfs.extN: take the type from our name. Messages begin with the name that the caller used. */
@@ -557,6 +577,10 @@ int main(int argument_count, char **arguments)
 	if (command.is_examination) {
 		interrupt_install();
 		return end(&command, doctor_run(&command));
+	}
+	if (command.lists_inputs) {
+		interrupt_install();
+		return end(&command, list_inputs(&command));
 	}
 	if (!command.force && !command.options.size_only && !outputs_may_go(&command.options)) {
 		command_free(&command);

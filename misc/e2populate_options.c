@@ -277,6 +277,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 
 void command_free(struct command *command)
 {
+	run_files_clear(&command->files);
 	mke2fs_arguments_free(&command->mke2fs);
 	free(command->sources.list);
 	free(command->casefolded.list);

@@ -6,6 +6,7 @@
 #include "layer_cache_option.h"
 #include "mke2fs_options.h"
 #include "populate/build/options.h"
+#include "source/kind/run_files.h"
 
 /* The command does this with the cache of layers, and makes no image. */
 struct layer_cache_command {
@@ -27,6 +28,8 @@ struct command {
 	bool zeros_given, layout_given, like_given;
 	const char *reflink_given;         /* NULL: it is not */
 	bool size_like;                    /* of the first source that is an image */
+	bool lists_inputs;                 /* --list-inputs: no image is made */
+	struct run_files files;            /* what is read and written */
 	bool is_examination;               /* --doctor: no image is made */
 	char size_text[MKE2FS_SIZE_BYTES]; /* a size that is not as the user gave it */
 	bool is_mke2fs;                    /* invoked as mke2fs: only -d differs from it */

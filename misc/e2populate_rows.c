@@ -6,6 +6,7 @@
 #include "e2populate_set.h"
 #include "keep_links_option.h"
 #include "layer_cache_command.h"
+#include "list_inputs_option.h"
 #include "platform_option.h"
 #include "source_limits_option.h"
 #include "strip_components_option.h"
@@ -280,6 +281,7 @@ static const struct option_row own_rows[] = {
 	  .words = "text|json",
 	  FIELD(json),
 	  .help = "text or json: what was built, on standard output" },
+	LIST_INPUTS_ROW,
 	{ .name = "doctor",
 	  FIELD(is_examination),
 	  .help = "say what this host can do, with -d and IMAGE also there, what would be slow or fail, and\n"

@@ -28,6 +28,12 @@ void command_check(struct command *command, errcode_t error, int status)
 	exit(status);
 }
 
+void set_list_inputs(struct command *command, const struct taken_option *option)
+{
+	(void)option;
+	command->lists_inputs = true;
+}
+
 /* --- The source: what is taken, with which owners and metadata ----------------------------------------------- */
 
 void add_source(struct command *command, const struct taken_option *option)

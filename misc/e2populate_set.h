@@ -12,6 +12,7 @@
  * usage, but a file that it names may be at fault, too.
  */
 void command_check(struct command *command, errcode_t error, int status);
+void set_list_inputs(struct command *command, const struct taken_option *option);
 void add_source(struct command *command, const struct taken_option *option);
 void add_exclude(struct command *command, const struct taken_option *option);
 void add_excludes_from(struct command *command, const struct taken_option *option);

@@ -31,6 +31,7 @@ e2populate_sources := \
 	misc/mke2fs_options.c \
 	misc/oci_config_option.c \
 	misc/platform_option.c \
+	misc/run_files_json.c \
 	misc/share_option.c \
 	misc/source_option.c \
 	misc/source_limits_option.c \

@@ -16,6 +16,7 @@
 #include "populate/metadata/lost_found.h"
 #include "populate/metadata/quota.h"
 #include "populate/metadata/xattrs.h"
+#include "populate/name_files.h"
 #include "populate/output/android_sparse.h"
 #include "populate/output/dm_verity.h"
 #include "populate/plan/base_image.h"
@@ -67,6 +68,7 @@ struct populating {
 	struct dm_verity verity;
 	struct delta_old old; /* the image to compare with */
 	struct attempt attempt;
+	struct run_files *files; /* NULL: nobody asks */
 	struct populate_report *report;
 	enum populate_stage stage;
 	double stage_begin;   /* in seconds_of(CLOCK_MONOTONIC) */
@@ -521,7 +523,7 @@ static errcode_t make_image(struct populating *run)
 	if (!error)
 		error = open_old(run);
 	if (!error)
-		error = scan_sources(&run->scanned, run->file.in_place, &run->work, run->report);
+		error = scan_sources(&run->scanned, run->file.in_place, &run->work, run->files, run->report);
 	if (error)
 		return error;
 	expect_work(run);
@@ -570,7 +572,8 @@ static errcode_t create_pools(struct workplace *work)
 	return error;
 }
 
-errcode_t populate(const struct populate_options *options, struct populate_report *report, struct problem *problem)
+errcode_t populate(const struct populate_options *options, struct run_files *files, struct populate_report *report,
+                   struct problem *problem)
 {
 	struct populating run = {
 		.work = { .options = options, .problem = problem },
@@ -580,6 +583,7 @@ errcode_t populate(const struct populate_options *options, struct populate_repor
 		.verity.output.descriptor = -1,
 		.old.descriptor = -1,
 		.attempt.reuses_layout = true,
+		.files = files,
 		.report = report,
 	};
 
@@ -589,7 +593,11 @@ errcode_t populate(const struct populate_options *options, struct populate_repor
 		return problem_set(problem, error, NULL, "cannot start threads");
 	report->worker_count = pool_workers(run.work.pool);
 	report->worker_seconds = calloc(report->worker_count, sizeof(*report->worker_seconds));
-	error = report->worker_seconds ? make_image(&run) : ENOMEM;
+	error = report->worker_seconds ? 0 : ENOMEM;
+	if (!error && files)
+		error = name_files(options, run.work.pool, files, problem);
+	if (!error)
+		error = make_image(&run);
 	if (report->worker_seconds)
 		end_stage(&run);
 	release(&run);
@@ -599,6 +607,29 @@ errcode_t populate(const struct populate_options *options, struct populate_repor
 		output_fail(&run.output, problem);
 	}
 	output_close(&run.output);
+	return error;
+}
+
+errcode_t populate_look(const struct populate_options *options, struct run_files *files, struct problem *problem)
+{
+	struct pool *pool;
+	const struct scan_options scan = {
+		.exclude = options->exclude,
+		.one_file_system = options->one_file_system,
+		.platform = options->platform,
+		.progress = options->progress,
+		.files = files,
+		.only_looks = true,
+	};
+
+	errcode_t error = pool_create(options->threads, &pool);
+
+	if (error)
+		return problem_set(problem, error, NULL, "cannot start threads");
+	error = name_files(options, pool, files, problem);
+	if (!error)
+		error = sources_look(options->sources, options->source_count, &options->layering, &scan, pool, problem);
+	pool_destroy(pool);
 	return error;
 }
 

@@ -10,16 +10,24 @@
 
 #include "populate/build/options.h"
 #include "populate/build/report.h"
+#include "source/kind/run_files.h"
 #include "support/problem.h"
 
 /*
  * Builds the image. A new file is built under a temporary name beside it and renamed when it is whole;
  * after a failure (EINTR: a signal, see support/run/interrupt.h) it is removed and what was there is untouched.
  * What is written in place has no superblock after a failure. Main thread only. The problem names the path
- * concerned.
+ * concerned. files gets what is read and written; it may be NULL.
  */
-MUST_CHECK errcode_t populate(const struct populate_options *options, struct populate_report *report,
-                              struct problem *problem);
+MUST_CHECK errcode_t populate(const struct populate_options *options, struct run_files *files,
+                              struct populate_report *report, struct problem *problem);
+
+/*
+ * Adds to files what populate() would read and write, and makes nothing. Folders are scanned, no archive or image is
+ * read. Errors of the sources that cannot be seen.
+ */
+MUST_CHECK errcode_t populate_look(const struct populate_options *options, struct run_files *files,
+                                   struct problem *problem);
 
 extern const char *const populate_stage_names[POPULATE_STAGES];
 

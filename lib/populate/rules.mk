@@ -22,6 +22,7 @@ populate_sources := \
 	lib/populate/metadata/lost_found.c \
 	lib/populate/metadata/quota.c \
 	lib/populate/metadata/xattrs.c \
+	lib/populate/name_files.c \
 	lib/populate/output/android_sparse.c \
 	lib/populate/output/dm_verity.c \
 	lib/populate/output/dm_verity_tree.c \

@@ -331,7 +331,7 @@ static errcode_t read_sources(struct scanned *scanned, const struct workplace *w
 }
 
 static errcode_t scan_tree(struct scanned *scanned, const struct workplace *work, struct labels *labels,
-                           struct populate_report *report)
+                           struct run_files *files, struct populate_report *report)
 {
 	const struct populate_options *options = work->options;
 	struct scan_options scan_options = {
@@ -349,6 +349,7 @@ static errcode_t scan_tree(struct scanned *scanned, const struct workplace *work
 		.configuration = options->oci_config ? &report->configuration : NULL,
 		.links = &report->links,
 		.warnings = &report->warnings,
+		.files = files,
 		.progress = options->progress,
 	};
 	errcode_t error = ask_for_projects(scanned, work, &scan_options);
@@ -369,7 +370,7 @@ static errcode_t scan_tree(struct scanned *scanned, const struct workplace *work
 	               pool_run(work->pool, node_task_count(scanned->tree), tally_inodes, scanned, work->problem);
 }
 
-errcode_t scan_sources(struct scanned *scanned, bool in_place, const struct workplace *work,
+errcode_t scan_sources(struct scanned *scanned, bool in_place, const struct workplace *work, struct run_files *files,
                        struct populate_report *report)
 {
 	struct labels *labels = NULL;
@@ -378,7 +379,7 @@ errcode_t scan_sources(struct scanned *scanned, bool in_place, const struct work
 	if (labels_are_wanted(&work->options->labels))
 		error = labels_open(&work->options->labels, &labels, work->problem);
 	if (!error)
-		error = scan_tree(scanned, work, labels, report);
+		error = scan_tree(scanned, work, labels, files, report);
 	labels_close(labels);
 	if (!error)
 		error = base_image_open(scanned, in_place, work);

@@ -42,7 +42,10 @@ source_sources := \
 	lib/source/image/image_verity.c \
 	lib/source/image/image_workers.c \
 	lib/source/kind/disk_form.c \
+	lib/source/kind/folder_sum.c \
 	lib/source/kind/links_below.c \
+	lib/source/kind/run_files.c \
+	lib/source/kind/run_host.c \
 	lib/source/kind/source_digest.c \
 	lib/source/kind/source_kind.c \
 	lib/source/kind/stored_contents.c \

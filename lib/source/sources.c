@@ -6,6 +6,7 @@
 
 #include "source/archive/archive_kind.h"
 #include "source/image/image_recognition.h"
+#include "source/kind/run_host.h"
 #include "source/kind/source_digest.h"
 #include "source/pack/layer_cache.h"
 #include "support/vector.h"
@@ -153,6 +154,26 @@ static errcode_t add_layer(void *context, const struct source *source)
 	return 0;
 }
 
+/* Kinds that read more than one file name them themselves. */
+static errcode_t note_source(const struct stack *stack, const struct source *source)
+{
+	struct run_files *files = stack->options->files;
+	uint64_t offset_bytes = 0;
+
+	if (!files || source->kind->names_files)
+		return 0;
+	/* The name of an image in an archive may follow. */
+	SCOPE_FREE char *path = source->kind == &image_source ? image_file_of(source, &offset_bytes) :
+	                        source->kind->list_layers     ? strndup(source->path, strcspn(source->path, ":")) :
+	                                                        strdup(source->path);
+
+	if (!path)
+		return ENOMEM;
+	errcode_t error = run_files_read(files, "source", path, offset_bytes);
+
+	return error || source->kind == &image_source ? error : run_host_add_for_archives(files);
+}
+
 static errcode_t list_layers(struct stack *stack, const char *const *sources, uint32_t count,
                              enum whiteout_form whiteouts, struct pool *pool, struct problem *problem)
 {
@@ -161,6 +182,11 @@ static errcode_t list_layers(struct stack *stack, const char *const *sources, ui
 		errcode_t error;
 
 		stack->whiteouts = source.kind->list_layers ? WHITEOUTS_OCI : whiteouts;
+		error = note_source(stack, &source);
+		if (error)
+			return error;
+		if (stack->options->only_looks && !source.kind->names_files)
+			continue;
 		error = source.kind->list_layers ?
 		                source.kind->list_layers(&source, stack->options, pool, add_layer, stack, problem) :
 		                add_layer(stack, &source);
@@ -339,6 +365,63 @@ static errcode_t take_warnings(struct stack *stack, struct warnings *warnings)
 	return error;
 }
 
+static void stack_free(struct stack *stack)
+{
+	for (size_t i = 0; i < stack->count + stack->has_base_layer; i++) {
+		tree_destroy(stack->layers[i].tree);
+		links_below_destroy(&stack->layers[i].below);
+	}
+	for (size_t i = 0; i < stack->count; i++) {
+		free((char *)stack->sources[i].path);
+		free((char *)stack->sources[i].name);
+		warnings_clear(&stack->sources[i].warnings);
+	}
+	for (size_t i = 0; i < stack->held.count; i++)
+		close(stack->held.list[i]);
+	free(stack->held.list);
+	free(stack->layers);
+	free(stack->sources);
+}
+
+errcode_t sources_look(const char *const *sources, uint32_t count, const struct source_layering *layering,
+                       const struct scan_options *options, struct pool *pool, struct problem *problem)
+{
+	struct scan_options own = *options;
+	struct stack stack = { .options = &own };
+
+	own.only_looks = true;
+	own.held = &stack.held;
+	own.strip_components = layering->strip_components;
+	errcode_t error = list_layers(&stack, sources, count, layering->whiteouts, pool, problem);
+
+	for (size_t i = 0; !error && i < stack.count; i++) {
+		struct tree *tree = NULL;
+
+		/* The layers of a container image have been named with it. */
+		if (stack.sources[i].kind->names_files)
+			error = source_scan(&stack.sources[i], &own, pool, &tree, problem);
+		tree_destroy(tree);
+	}
+	stack_free(&stack);
+	return error;
+}
+
+errcode_t sources_look_at_folder(const char *role, const char *path, struct run_files *files, struct pool *pool,
+                                 struct problem *problem)
+{
+	struct run_files found = { 0 };
+	const struct scan_options options = { .files = &found, .only_looks = true };
+	struct source folder = { .kind = &directory_source, .path = path };
+	struct tree *tree = NULL;
+	errcode_t error = source_scan(&folder, &options, pool, &tree, problem);
+
+	if (!error)
+		error = run_files_read_folder(files, role, path, &found.folders[0].sum);
+	tree_destroy(tree);
+	run_files_clear(&found);
+	return error;
+}
+
 errcode_t sources_scan(const char *const *sources, uint32_t count, const struct source_layering *layering,
                        const struct scan_options *options, struct pool *pool, struct tree **ret,
                        struct problem *problem)
@@ -361,19 +444,6 @@ errcode_t sources_scan(const char *const *sources, uint32_t count, const struct 
 		error = take_warnings(&stack, options->warnings);
 	if (!error)
 		error = merge(&stack, layering, pool, ret, problem);
-	for (size_t i = 0; i < stack.count + stack.has_base_layer; i++) {
-		tree_destroy(stack.layers[i].tree);
-		links_below_destroy(&stack.layers[i].below);
-	}
-	for (size_t i = 0; i < stack.count; i++) {
-		free((char *)stack.sources[i].path);
-		free((char *)stack.sources[i].name);
-		warnings_clear(&stack.sources[i].warnings);
-	}
-	for (size_t i = 0; i < stack.held.count; i++)
-		close(stack.held.list[i]);
-	free(stack.held.list);
-	free(stack.layers);
-	free(stack.sources);
+	stack_free(&stack);
 	return error;
 }

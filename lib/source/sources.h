@@ -36,6 +36,17 @@ MUST_CHECK errcode_t sources_scan(const char *const *sources, uint32_t count, co
                                   struct problem *problem);
 
 /*
+ * Adds to options->files all that sources_scan() would read of them, without unpacking: folders are scanned, manifests
+ * and the documents of container images are read, and of all else the file is examined. Errors as above.
+ */
+MUST_CHECK errcode_t sources_look(const char *const *sources, uint32_t count, const struct source_layering *layering,
+                                  const struct scan_options *options, struct pool *pool, struct problem *problem);
+
+/* Adds the sum of one folder, as that of a source. */
+MUST_CHECK errcode_t sources_look_at_folder(const char *role, const char *path, struct run_files *files,
+                                            struct pool *pool, struct problem *problem);
+
+/*
  * The source that a name says, never its bytes: otherwise the author of an archive could make it a manifest, whose
  * lines name files of this host. KIND:NAME is one of that kind (manual page e2populate(8)); else an OCI image if a
  * directory of that name has a layout's files; else a directory if there is one, or nothing; else a manifest if the

@@ -24,7 +24,7 @@ static uint64_t mix(uint64_t one, uint64_t other)
 #endif
 }
 
-uint32_t name_hash(uint64_t key, const char *name, size_t bytes)
+uint64_t name_hash_wide(uint64_t key, const char *name, size_t bytes)
 {
 	uint64_t hash = key, word;
 
@@ -34,7 +34,12 @@ uint32_t name_hash(uint64_t key, const char *name, size_t bytes)
 	}
 	word = bytes;
 	memcpy(&word, name, bytes);
-	return (uint32_t)mix(hash ^ word ^ (uint64_t)bytes << 56, 0xd1342543de82ef95u ^ key);
+	return mix(hash ^ word ^ (uint64_t)bytes << 56, 0xd1342543de82ef95u ^ key);
+}
+
+uint32_t name_hash(uint64_t key, const char *name, size_t bytes)
+{
+	return (uint32_t)name_hash_wide(key, name, bytes);
 }
 
 uint32_t name_table_find(const struct name_table *table, const struct tree_node *entries, uint32_t hash,

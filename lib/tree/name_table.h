@@ -24,6 +24,9 @@ struct name_table {
 /* With a secret key, nobody can choose names that all collide. */
 uint32_t name_hash(uint64_t key, const char *name, size_t bytes);
 
+/* The same with 64 bits, of any bytes. */
+uint64_t name_hash_wide(uint64_t key, const char *bytes, size_t count);
+
 /* The entry that has a name; 0: none. */
 uint32_t name_table_find(const struct name_table *table, const struct tree_node *entries, uint32_t hash,
                          const char *name, size_t bytes);

@@ -13,7 +13,8 @@ import jsonschema
 schemas, top, documents = map(pathlib.Path, sys.argv[1:])
 KEYWORDS = {"$schema", "$comment", "$defs", "$ref", "title", "type", "properties", "patternProperties", "required",
             "additionalProperties", "items", "enum", "anyOf"}
-MANUALS = {"debugmb": "debugfs/debugmb.8", "e2fleet": "fleet/e2fleet.1", "progress": "misc/e2populate.8"}
+MANUALS = {"debugmb": "debugfs/debugmb.8", "e2fleet": "fleet/e2fleet.1", "progress": "misc/e2populate.8",
+           "list": "misc/e2populate.8"}
 
 
 def resolve(schema, root):
@@ -75,6 +76,13 @@ def never_printed(schema, names):
         never_printed(value, names)
     never_printed(schema.get("items"), names)
 
+
+# What a report says of its inputs and outputs is as --list-inputs=json prints it.
+for path in documents.glob("*-report.*.json"):
+    value = json.loads(path.read_text())
+    if "inputs" in value:
+        both = {key: value[key] for key in ("inputs", "outputs")}
+        (documents / f"list-inputs.{path.name}").write_text(json.dumps(both))
 
 count = 0
 for path in sorted(schemas.glob("*.schema.json")):

@@ -14,6 +14,7 @@
 #include "source/host/host_verity.h"
 #include "source/host/host_xattrs.h"
 #include "source/host/open_below.h"
+#include "source/kind/folder_sum.h"
 #include "source/kind/source_kind.h"
 #include "tree/xattr_table.h"
 
@@ -49,6 +50,7 @@ struct scan_directory {
 	uint32_t subdirectory_count;
 	uint32_t first_node; /* set when nodes are numbered: the tree's number of children[0], */
 	uint32_t own_node;   /* and of the directory */
+	uint64_t key;        /* in the sum of the folder */
 	bool has_left_out;   /* an entry */
 	bool is_slow;        /* to be read */
 	bool is_examined;    /* by large_directory, while it was listed */
@@ -92,6 +94,7 @@ struct scan_worker {
 	struct host_xattrs xattrs;
 	struct xattr_table_memory last_set;
 	struct scan_unread unread;
+	struct folder_sum sum;  /* of the files that it has examined, with options->files */
 	bool knows_bare_device; /* a device whose files have no xattrs */
 	uint64_t bare_device;
 	bool knows_device; /* whether the sizes of the files of the last device are made up */
@@ -111,6 +114,12 @@ struct scan_worker {
 	struct data_segments segments;
 };
 
+/* A folder in which this run makes files. */
+struct output_folder {
+	dev_t device;
+	ino_t inode;
+};
+
 #define SCAN_ENTRIES_BYTES ((size_t)64 << 10)
 
 struct scan {
@@ -128,6 +137,8 @@ struct scan {
 	struct scan_directory *directories; /* by depth; [0] is the root */
 	size_t directory_count, directory_capacity;
 	struct scan_entry root_entry;
+	struct output_folder *output_folders; /* with options->files */
+	size_t output_folder_count, output_folder_capacity;
 };
 
 /* How many entries of a directory are examined at a time; with no more it is examined as a whole when it is listed. */

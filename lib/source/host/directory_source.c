@@ -14,6 +14,7 @@
 #include "source/host/entry_names.h"
 #include "source/host/host_contents.h"
 #include "source/host/large_directory.h"
+#include "source/kind/run_files.h"
 #include "support/vector.h"
 
 /* A part of a large directory. */
@@ -156,6 +157,7 @@ static errcode_t add_subdirectories(struct scan *scan, uint32_t number)
 		scan->directories[scan->directory_count++] = (struct scan_directory){
 			.entry = entry,
 			.parent = number,
+			.key = folder_sum_key(directory->key, entry->node.name, entry->node.name_bytes),
 		};
 	}
 	return 0;
@@ -368,6 +370,7 @@ static void scan_destroy(struct scan *scan)
 	}
 	free(scan->workers);
 	free(scan->directories);
+	free(scan->output_folders);
 	xattr_table_destroy(scan->xattr_table);
 	if (scan->root >= 0)
 		close(scan->root);
@@ -419,6 +422,42 @@ static errcode_t warn_of_unread(struct scan *scan, struct problem *problem)
 	return error ? problem_set(problem, error, scan->root_path, "cannot read directory") : 0;
 }
 
+/* Finds the folders of all files that this run makes. */
+static errcode_t find_output_folders(struct scan *scan)
+{
+	const struct run_files *files = scan->options->files;
+	errcode_t error = 0;
+
+	for (size_t i = 0; !error && files && i < files->output_count; i++) {
+		const char *path = files->outputs[i].path, *slash = strrchr(path, '/');
+		SCOPE_FREE char *folder = files->outputs[i].kind == RUN_FILE_FOLDER ? strdup(path) :
+		                          slash ? strndup(path, (size_t)(slash + 1 - path)) :
+		                                  strdup(".");
+		struct stat status;
+
+		if (!folder)
+			return ENOMEM;
+		if (stat(folder, &status))
+			continue;
+		const struct output_folder found = { status.st_dev, status.st_ino };
+
+		error = vector_add(&scan->output_folders, &scan->output_folder_count, &scan->output_folder_capacity,
+		                   &found, sizeof(found));
+	}
+	return error;
+}
+
+static errcode_t note_folder(const struct scan *scan)
+{
+	struct folder_sum sum = { 0 };
+
+	if (!scan->options->files)
+		return 0;
+	for (unsigned int i = 0; i < scan->worker_count; i++)
+		folder_sum_join(&sum, &scan->workers[i].sum);
+	return run_files_read_folder(scan->options->files, "source", scan->root_path, &sum);
+}
+
 static errcode_t scan_tree(struct scan *scan, struct pool *pool, struct problem *problem)
 {
 	uint32_t origin;
@@ -429,6 +468,8 @@ static errcode_t scan_tree(struct scan *scan, struct pool *pool, struct problem 
 		scan->tree->origins[origin].is_host = true;
 		error = prepare(scan);
 	}
+	if (!error)
+		error = find_output_folders(scan);
 	if (error)
 		return problem_set(problem, error, scan->root_path, "cannot read directory");
 	error = scan_examine_root(scan, problem);
@@ -436,7 +477,9 @@ static errcode_t scan_tree(struct scan *scan, struct pool *pool, struct problem 
 		error = scan_levels(scan, problem);
 	if (!error)
 		error = warn_of_unread(scan, problem);
-	return error ? error : number_nodes(scan, pool, problem);
+	if (!error && (error = note_folder(scan)))
+		problem_set(problem, error, scan->root_path, "cannot read directory");
+	return error || scan->options->only_looks ? error : number_nodes(scan, pool, problem);
 }
 
 /*
@@ -515,5 +558,6 @@ const struct source_kind directory_source = {
 	.takes_name = is_directory,
 	.scan = scan_directory,
 	.is_host = true,
+	.names_files = true,
 	.scans_in_parallel = true,
 };

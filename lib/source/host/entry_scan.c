@@ -348,6 +348,23 @@ static bool is_excluded(const struct place *place, const struct tree_node *node,
 	return exclude_matches(place->scan->options->exclude, place->path + 1, is_directory);
 }
 
+static bool has_outputs(const struct scan *scan, const struct stat *status)
+{
+	for (size_t i = 0; S_ISDIR(status->st_mode) && i < scan->output_folder_count; i++)
+		if (scan->output_folders[i].inode == status->st_ino && scan->output_folders[i].device == status->st_dev)
+			return true;
+	return false;
+}
+
+static void add_to_sum(const struct place *place, const char *name, size_t name_bytes, const struct stat *status)
+{
+	const struct scan *scan = place->scan;
+
+	if (scan->options->files)
+		folder_sum_add(&place->worker->sum, scan->directories[place->directory].key, name, name_bytes, status,
+		               has_outputs(scan, status));
+}
+
 static errcode_t leave_out(const struct place *place)
 {
 	__atomic_store_n(&place->scan->directories[place->directory].has_left_out, true, __ATOMIC_RELAXED);
@@ -375,6 +392,12 @@ static errcode_t examine(const struct place *place, struct scan_entry *entry)
 	if (place->is_made_up)
 		return refuse_made_up(place);
 	set_attributes(node, &status);
+	add_to_sum(place, node->name, node->name_bytes, &status);
+	if (place->scan->options->only_looks) {
+		if (S_ISDIR(status.st_mode))
+			set_identity(place->scan, entry, &status);
+		return 0;
+	}
 	switch (status.st_mode & S_IFMT) {
 	case S_IFDIR:
 		set_identity(place->scan, entry, &status);
@@ -467,6 +490,11 @@ errcode_t scan_examine_root(struct scan *scan, struct problem *problem)
 	set_attributes(root, &status);
 	root->name = "";
 	set_identity(scan, &scan->root_entry, &status);
+	const struct place place = { .scan = scan, .worker = worker, .descriptor = scan->root, .problem = problem };
+
+	add_to_sum(&place, "", 0, &status);
+	if (scan->options->only_looks)
+		return 0;
 	errcode_t error = scan->options->without_xattrs ? ENOTSUP : host_xattrs_read(&worker->xattrs, scan->root);
 
 	root->has_lost_xattr = worker->xattrs.has_unknown;
@@ -474,8 +502,6 @@ errcode_t scan_examine_root(struct scan *scan, struct problem *problem)
 	note_unread(worker, ASCEND_ROOT, NULL);
 	if (error)
 		return problem_set(problem, error, scan->root_path, "cannot read extended attributes");
-	const struct place place = { .scan = scan, .worker = worker, .descriptor = scan->root, .problem = problem };
-
 	error = read_detail(&place, root, &status);
 	if (error)
 		return error;

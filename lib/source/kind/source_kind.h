@@ -26,6 +26,7 @@ struct directory_links;
 struct image_configuration;
 struct layer_cache;
 struct links_below;
+struct run_files;
 struct unpacked_budget;
 struct window_budget;
 
@@ -86,7 +87,9 @@ struct scan_options {
 	struct held_descriptors *held;    /* gets a container image's, if its archive is packed */
 	const char *platform;             /* of container images: OS/ARCH[/VARIANT]; NULL: the host's */
 	struct image_configuration *configuration; /* gets a container image's, of the last one; NULL: nobody asks */
-	struct progress *progress;                 /* may be NULL */
+	struct run_files *files; /* gets what is read (source/kind/run_files.h), and says what will be written; NULL */
+	bool only_looks;         /* files is all that is wanted: nothing is unpacked, and the tree stays empty */
+	struct progress *progress; /* may be NULL */
 };
 
 /* Which of the files that are being made is it? */
@@ -149,7 +152,8 @@ struct source_kind {
 	 */
 	errcode_t (*scan)(struct source *source, const struct scan_options *options, struct pool *pool,
 	                  struct tree *tree, struct problem *problem);
-	bool is_host; /* its files are the host's, which is asked for some things only where they are wanted */
+	bool is_host;     /* its files are the host's, which is asked for some things only where they are wanted */
+	bool names_files; /* adds what it reads to options->files itself; otherwise its file is all */
 	bool scans_in_parallel; /* scan() shares its work out; several sources of other kinds are read side by side */
 
 	/*

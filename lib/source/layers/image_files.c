@@ -9,6 +9,7 @@
 
 #include "source/archive/archive_kind.h"
 #include "source/disk/raw_image.h"
+#include "source/kind/run_files.h"
 #include "source/kind/source_digest.h"
 #include "support/io/whole_io.h"
 #include "support/text/json_document.h"
@@ -86,7 +87,7 @@ errcode_t image_files_find(const struct image_files *files, const char *name, st
 		file->name = file->path ? strdup(file->path) : NULL;
 	}
 	if (file->path && file->name)
-		return 0;
+		return files->noted ? run_files_read(files->noted, "source", file->path, 0) : 0;
 	image_file_release(file);
 	return problem_set(problem, ENOMEM, files->path, "cannot use");
 }

@@ -16,6 +16,7 @@ struct image_files {
 	int descriptor;              /* owned; of the archive; -1: it is a directory */
 	struct tar_members *members; /* owned; of the archive; NULL: it is a directory */
 	struct file_version version; /* of the archive, when its members were listed */
+	struct run_files *noted;     /* gets the files of a directory that are found; NULL: nobody asks */
 };
 
 #define IMAGE_FILES_INITIALIZER                                                                                        \

@@ -350,6 +350,9 @@ static errcode_t read_image(struct oci_image *image, const struct source *source
 	                          image_files_open_archive(&image->files, path, options, problem) :
 	                          open_directory(&image->files, path, problem);
 
+	if (source->kind == &oci_image_source)
+		image->files.noted = options->files;
+
 	if (!error)
 		error = check_version(image, problem);
 	if (!error)
@@ -358,7 +361,7 @@ static errcode_t read_image(struct oci_image *image, const struct source *source
 		error = use_configuration(image, options, problem);
 	if (!error)
 		error = read_layers(image, problem);
-	return error ? error : image_layers_check(&image->layers, options, pool, problem);
+	return error || options->only_looks ? error : image_layers_check(&image->layers, options, pool, problem);
 }
 
 static errcode_t list_layers(const struct source *source, const struct scan_options *options, struct pool *pool,
@@ -405,6 +408,7 @@ static bool is_archive(struct source *source)
 const struct source_kind oci_image_source = {
 	.takes_prefix = is_directory,
 	.takes_name = is_layout,
+	.names_files = true,
 	.list_layers = list_layers,
 };
 

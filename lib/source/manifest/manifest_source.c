@@ -23,6 +23,7 @@
 #include "source/archive/archive_input.h"
 #include "source/host/data_segments.h"
 #include "source/host/host_contents.h"
+#include "source/kind/run_files.h"
 #include "source/kind/stored_contents.h"
 #include "source/mtree/digests.h"
 #include "tree/tree_builder.h"
@@ -58,7 +59,8 @@ struct manifest {
 	uint32_t files_origin;     /* for contents at other paths */
 	struct owner **owners;     /* by number; they are in the tree's memory */
 	size_t owner_count, owner_capacity;
-	void *sorted_owners; /* the same, for tsearch(3) */
+	void *sorted_owners;   /* the same, for tsearch(3) */
+	struct folder_sum sum; /* of the files that have contents */
 	struct opener opener;
 	struct data_segments segments;
 	char *last_path; /* the last path of contents= ; owned; NULL: none yet */
@@ -295,7 +297,10 @@ static errcode_t read_contents(struct manifest *manifest, const struct mtree_ent
 			return ENOMEM;
 		return contents_problem(manifest, entry, path, EINVAL, reason);
 	}
+	folder_sum_add(&manifest->sum, is_elsewhere, path, strlen(path), &status, false);
 	node->size_bytes = (uint64_t)status.st_size;
+	if (manifest->options->only_looks)
+		return 0;
 	node->origin = is_elsewhere ? manifest->files_origin : manifest->directory_origin;
 	error = find_data(manifest, entry, path, &status);
 	if (!error && is_elsewhere)
@@ -455,6 +460,16 @@ static errcode_t resolve_owners(const struct manifest *manifest)
 	return error;
 }
 
+/* Adds the files that lines name to what is read. */
+static errcode_t note_files(const struct manifest *manifest)
+{
+	const char *directory = manifest->tree->origins[manifest->directory_origin].path;
+
+	return manifest->options->files && manifest->sum.names ?
+	               run_files_read_folder(manifest->options->files, "manifest", directory, &manifest->sum) :
+	               0;
+}
+
 static errcode_t make_tree(struct manifest *manifest, struct pool *pool)
 {
 	struct tree *tree = manifest->tree;
@@ -483,7 +498,11 @@ static errcode_t make_tree(struct manifest *manifest, struct pool *pool)
 		error = xattr_table_finish(manifest->xattr_table, tree);
 	if (!error)
 		error = resolve_owners(manifest);
-	return error ? error : digests_check(&manifest->digests, tree, manifest->name, pool, manifest->problem);
+	if (!error)
+		error = note_files(manifest);
+	return error || manifest->options->only_looks ?
+	               error :
+	               digests_check(&manifest->digests, tree, manifest->name, pool, manifest->problem);
 }
 
 static errcode_t scan_manifest(struct source *source, const struct scan_options *options, struct pool *pool,
@@ -495,8 +514,10 @@ static errcode_t scan_manifest(struct source *source, const struct scan_options 
 		.problem = problem,
 		.tree = tree,
 	};
-	errcode_t error = source_file_open(source, options, tree, problem);
+	errcode_t error = options->files ? run_files_read(options->files, "source", source->path, 0) : 0;
 
+	if (!error)
+		error = source_file_open(source, options, tree, problem);
 	if (!error)
 		error = make_tree(&manifest, pool);
 	tree_builder_destroy(manifest.builder);
@@ -523,4 +544,5 @@ const struct source_kind manifest_source = {
 	.takes_prefix = has_prefix,
 	.takes_name = is_manifest_name,
 	.scan = scan_manifest,
+	.names_files = true,
 };
