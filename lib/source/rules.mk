@@ -2,6 +2,7 @@
 source_sources := \
 	lib/source/archive/archive_acl.c \
 	lib/source/archive/archive_contents.c \
+	lib/source/archive/archive_end.c \
 	lib/source/archive/archive_feed.c \
 	lib/source/archive/archive_header.c \
 	lib/source/archive/archive_input.c \

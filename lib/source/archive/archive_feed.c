@@ -145,6 +145,9 @@ static la_int64_t seek(struct archive *archive, void *context, la_int64_t offset
 {
 	struct archive_input *input = context;
 
+	const uint64_t position = archive_input_position(input);
+
+	input->reached = position > input->reached ? position : input->reached;
 	go_back(input);
 	uint64_t base = from == SEEK_SET ? input->start : from == SEEK_CUR ? input->at : input->end;
 	int64_t to;

@@ -21,6 +21,7 @@ struct archive_input {
 	bool is_spooled;                    /* all of it is there, and can be sought in */
 	uint64_t unpacked_at;               /* where in that the next block begins */
 	uint64_t base;                      /* likewise: where archive began to read */
+	uint64_t reached;                   /* the furthest place from which archive has gone elsewhere */
 	uint8_t *resumed;                   /* the first bytes there, which do not come as they are in it; owned */
 	size_t resumed_bytes, resumed_capacity;
 	struct header_tap tap;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "source/mtree/mtree.h"
+#include "support/little_endian.h"
 
 const struct archive_kind archive_kind_common = {
 	.what = "a tar, cpio or zip archive",
@@ -217,16 +218,12 @@ bool archive_kind_begins(const uint8_t *bytes, size_t count)
  */
 static bool is_lzma(const uint8_t *bytes, size_t count)
 {
-	uint32_t dictionary = 0, above;
-	uint64_t size = 0;
-
 	if (count <= LZMA_HEADER_BYTES || bytes[0] >= 9 * 5 * 5 || bytes[LZMA_HEADER_BYTES])
 		return false;
-	for (unsigned int n = 4; n; n--)
-		dictionary = dictionary << 8 | bytes[n];
-	for (unsigned int n = 12; n > 4; n--)
-		size = size << 8 | bytes[n];
-	above = dictionary & (dictionary - 1); /* without its lowest bit */
+	const uint32_t dictionary = (uint32_t)little_endian(bytes + 1, 4);
+	const uint32_t above = dictionary & (dictionary - 1); /* without its lowest bit */
+	const uint64_t size = little_endian(bytes + 5, 8);
+
 	return dictionary && (dictionary == UINT32_MAX || !above || above == (dictionary ^ above) << 1) &&
 	       (size == UINT64_MAX || size < UINT64_C(256) << 30);
 }

@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "source/archive/archive_end.h"
 #include "source/archive/archive_feed.h"
+#include "support/little_endian.h"
 #include "support/vector.h"
+#include "support/zeros.h"
 
 /* So much of what follows shows what it is. */
 #define LEAST_BYTES 512
@@ -105,15 +108,6 @@ static errcode_t look_behind_members(struct archive_input *input, struct archive
 #define ZIP_MOST_END_BYTES (ZIP_END_BYTES + UINT16_MAX)
 #define ZIP_LOCATOR_BYTES 20u /* before it, in zip64 */
 
-static uint32_t number(const uint8_t *bytes, unsigned int count)
-{
-	uint32_t value = 0;
-
-	while (count--)
-		value = value << 8 | bytes[count];
-	return value;
-}
-
 /* Finds the last record of a zip archive in its last bytes; `count`: there is none. */
 static size_t find_zip_end(const uint8_t *bytes, size_t count)
 {
@@ -148,9 +142,9 @@ static errcode_t look_around_zip(const struct archive_input *input, struct archi
 	if (at == count)
 		return error;
 	const uint8_t *record = bytes + at;
-	size_t end = at + ZIP_END_BYTES + number(record + 20, 2);
+	size_t end = at + ZIP_END_BYTES + little_endian(record + 20, 2);
 	bool is_zip64 = at >= ZIP_LOCATOR_BYTES && !memcmp(record - ZIP_LOCATOR_BYTES, "PK\6\7", 4);
-	uint64_t list_end = (uint64_t)number(record + 12, 4) + number(record + 16, 4);
+	uint64_t list_end = (uint64_t)little_endian(record + 12, 4) + little_endian(record + 16, 4);
 
 	while (end < count && !bytes[end])
 		end++;
@@ -169,6 +163,31 @@ static errcode_t drain(struct archive_input *input)
 	do
 		error = next_run(input, &run);
 	while (!error && run.count);
+	return error;
+}
+
+/* Where what has been read of the archive ends, and what follows it. */
+static errcode_t look_behind_end(const struct archive_input *input, struct archive_rest *rest)
+{
+	const bool is_stream = archive_feed_is_stream(input);
+	const uint64_t start = input->store ? 0 : input->start;
+	const uint64_t whole = is_stream ? input->unpacked_at : input->end - input->start;
+	uint8_t bytes[4096];
+	uint64_t at;
+	errcode_t error = archive_end_find(input, whole, &at);
+
+	while (!error && at < whole) {
+		const size_t count = whole - at < sizeof(bytes) ? (size_t)(whole - at) : sizeof(bytes);
+
+		error = archive_input_read_back(input, bytes, count, start + at);
+		rest->is_there = !error && !bytes_are_zero(bytes, count);
+		if (rest->is_there)
+			break;
+		at += count;
+	}
+	for (size_t n = 0; rest->is_there && !bytes[n]; n++)
+		at++;
+	rest->at = rest->is_there ? at : 0;
 	return error;
 }
 
@@ -240,6 +259,8 @@ errcode_t archive_rest_look(struct archive_input *input, struct archive_rest *re
 		error = look_around_zip(input, rest);
 	if (!error && !rest->is_archive && is_stream)
 		error = drain(input);
+	if (!error && input->kind->is_limited)
+		error = look_behind_end(input, rest);
 	if (!error && !rest->is_there && input->store)
 		error = look_behind_packed(input, rest);
 	if (error && error != EBADMSG)

@@ -348,6 +348,7 @@ static errcode_t build_limited(struct archive_scan *scan, const struct archive_k
                                struct pool *pool)
 {
 	struct limited_reader reader = { 0 };
+	struct archive_rest rest;
 	errcode_t error =
 		limited_reader_start(&reader, stored_contents_of(scan->tree, 0)->descriptor, kind, scan->options);
 
@@ -357,7 +358,8 @@ static errcode_t build_limited(struct archive_scan *scan, const struct archive_k
 		error = build(scan, reader.archive, &archive_kind_converted, ARCHIVE_INPUT_ALL, builder, pool);
 	/* The stream's threads read from the reader's pipe, so they end first. */
 	archive_input_close(&scan->input);
-	return limited_reader_end(&reader, error, scan->name, scan->problem);
+	error = limited_reader_end(&reader, error, scan->name, &rest, scan->problem);
+	return error || !rest.is_there ? error : warn_of_rest(scan, &rest);
 }
 
 /* The layer has been unpacked. What is not packed has the digest of its file, if that is known. */

@@ -24,3 +24,9 @@ void iso_mend_device(struct archive_entry *entry);
  */
 MUST_CHECK errcode_t iso_note_contents(const struct archive_input *input, struct archive_entry *entry,
                                        struct iso_extents *extents, bool *is_whole);
+
+/*
+ * Where the image ends: its volume, or the partitions that lie after that. Images for USB sticks have partitions and a
+ * backup GPT there, which are used when they boot. *end is kept if it is larger. Errors of reading.
+ */
+MUST_CHECK errcode_t iso_find_end(const struct archive_input *input, uint64_t *end);

@@ -15,7 +15,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "source/archive/archive_input.h"
 #include "source/archive/iso.h"
 #include "support/run/children.h"
 
@@ -31,6 +30,7 @@ struct limited_report {
 	uint64_t most_mib, most_seconds; /* what the child was allowed */
 	char member[4096];               /* "": no member is concerned */
 	char reason[512];                /* "": the error says it */
+	struct archive_rest rest;        /* what follows the archive */
 };
 
 struct converting {
@@ -287,6 +287,18 @@ static bool is_harmless(const struct converting *converting)
 	return warning && strstr(warning, "be converted") && archive_entry_pathname(converting->entry);
 }
 
+/* All members have been read. */
+static errcode_t end_members(struct converting *converting)
+{
+	struct limited_report *report = converting->report;
+	errcode_t error = is_format(converting, ARCHIVE_FORMAT_ISO9660) ? check_extents(converting, NULL) : 0;
+
+	if (error)
+		return error;
+	error = archive_rest_look(&converting->input, &report->rest);
+	return error ? fail_to_read(converting, error) : 0;
+}
+
 static errcode_t copy_members(struct converting *converting)
 {
 	for (;;) {
@@ -294,7 +306,7 @@ static errcode_t copy_members(struct converting *converting)
 		int result = archive_input_next(&converting->input, &converting->entry);
 
 		if (result == ARCHIVE_EOF)
-			return is_format(converting, ARCHIVE_FORMAT_ISO9660) ? check_extents(converting, NULL) : 0;
+			return end_members(converting);
 		if (result != ARCHIVE_OK && result != ARCHIVE_WARN)
 			converting->entry = NULL; /* it is not whole */
 		if (result != ARCHIVE_OK && (result != ARCHIVE_WARN || !is_harmless(converting)))
@@ -409,9 +421,12 @@ static errcode_t set_problem(const struct limited_report *report, int status, co
 	return problem_set_reason(problem, report->error, path ? path : name, "cannot read", "%s", report->reason);
 }
 
-errcode_t limited_reader_end(struct limited_reader *reader, errcode_t error, const char *name, struct problem *problem)
+errcode_t limited_reader_end(struct limited_reader *reader, errcode_t error, const char *name,
+                             struct archive_rest *rest, struct problem *problem)
 {
 	int status = 0;
+
+	*rest = (struct archive_rest){ 0 };
 
 	if (reader->child) {
 		struct pollfd pipe = { .fd = reader->archive };
@@ -427,6 +442,8 @@ errcode_t limited_reader_end(struct limited_reader *reader, errcode_t error, con
 			error = set_problem(reader->report, status, name, problem);
 		close(reader->archive);
 	}
+	if (reader->report && !error)
+		*rest = reader->report->rest;
 	if (reader->report)
 		munmap(reader->report, sizeof(*reader->report));
 	*reader = (struct limited_reader){ 0 };

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "source/archive/archive_kind.h"
+#include "source/archive/archive_rest.h"
 #include "support/problem.h"
 
 /* What the child may take beyond what we have. 7-Zip's own limit for a dictionary is 1536 MiB; usual are up to 64. */
@@ -36,7 +36,8 @@ MUST_CHECK errcode_t limited_reader_start(struct limited_reader *reader, int des
 
 /*
  * Ends the child, which has nothing more to do if error (of reading the pipe) is 0. Gives that error, or why the child
- * has failed, which then is the problem. name: of the archive. Also without a start.
+ * has failed, which then is the problem. name: of the archive. *rest: what follows it, which is not read. Also without
+ * a start.
  */
 MUST_CHECK errcode_t limited_reader_end(struct limited_reader *reader, errcode_t error, const char *name,
-                                        struct problem *problem);
+                                        struct archive_rest *rest, struct problem *problem);

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "support/little_endian.h"
+
 /*
  * The bytes of a local header. Its name and its extra field follow, and the target of a symbolic link that is not
  * packed.
@@ -19,23 +21,15 @@ struct local_header {
 	size_t name_bytes, target_bytes;
 };
 
-static uint32_t number(const uint8_t *bytes, unsigned int count)
-{
-	uint32_t value = 0;
-
-	while (count--)
-		value = value << 8 | bytes[count];
-	return value;
-}
-
 /* True if a header begins here, and it and all that belongs to it end after `count` bytes. */
 static bool parse(const uint8_t *bytes, size_t count, bool has_target, struct local_header *header)
 {
 	if (count < HEADER_BYTES || memcmp(bytes, "PK\3\4", 4))
 		return false;
-	bool is_packed = number(bytes + 8, 2);
-	size_t target_bytes = has_target ? number(bytes + 18, 4) : 0;
-	size_t name_bytes = number(bytes + 26, 2), head_bytes = HEADER_BYTES + name_bytes + number(bytes + 28, 2);
+	bool is_packed = little_endian(bytes + 8, 2);
+	size_t target_bytes = has_target ? little_endian(bytes + 18, 4) : 0;
+	size_t name_bytes = little_endian(bytes + 26, 2),
+	       head_bytes = HEADER_BYTES + name_bytes + little_endian(bytes + 28, 2);
 
 	*header = (struct local_header){
 		.name = bytes + HEADER_BYTES,

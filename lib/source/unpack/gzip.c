@@ -9,6 +9,7 @@
 
 #include "source/unpack/decoder.h"
 #include "source/unpack/inflate.h"
+#include "support/little_endian.h"
 
 #define HEADER_BYTES 10
 #define TRAILER_BYTES 8
@@ -33,11 +34,6 @@ struct gzip {
 	bool is_broken;    /* the step failed; how much of it was written depends on how its input came */
 	bool may_be_short; /* the last member was short enough to be unpacked at once */
 };
-
-static uint32_t little_endian(const uint8_t *bytes)
-{
-	return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
-}
 
 static bool is_magic(const uint8_t *bytes)
 {
@@ -137,9 +133,9 @@ static errcode_t end_member(struct decoder *decoder)
 		return error;
 	if (reader->count < TRAILER_BYTES)
 		return decoder_damaged(decoder, "truncated gzip input");
-	if (little_endian(reader->bytes) != gzip->checksum)
+	if (little_endian(reader->bytes, 4) != gzip->checksum)
 		return decoder_damaged(decoder, "gzip's checksum is not that of what it unpacks to");
-	if (little_endian(reader->bytes + 4) != gzip->length)
+	if (little_endian(reader->bytes + 4, 4) != gzip->length)
 		return decoder_damaged(decoder, "gzip's length is not that of what it unpacks to");
 	packed_reader_skip(reader, TRAILER_BYTES);
 	gzip->may_be_short = gzip->length <= WHOLE_BYTES;

@@ -11,6 +11,7 @@
 #include <zstd_errors.h>
 
 #include "source/unpack/window_budget.h"
+#include "support/little_endian.h"
 
 #define MAGIC_BYTES 4
 static const uint8_t magic[MAGIC_BYTES] = { 0x28, 0xb5, 0x2f, 0xfd };
@@ -97,15 +98,6 @@ static void close_state(struct decoder *decoder)
 static bool is_frame(const uint8_t *bytes, size_t count)
 {
 	return begins(bytes, count) || (count >= MAGIC_BYTES && !memcmp(bytes + 1, magic + 1, MAGIC_BYTES - 1));
-}
-
-static uint64_t little_endian(const uint8_t *bytes, size_t count)
-{
-	uint64_t number = 0;
-
-	while (count--)
-		number = number << 8 | bytes[count];
-	return number;
 }
 
 /* Returns the size of the window that a frame with this beginning asks for; 0: none. The size is not checked here. */
