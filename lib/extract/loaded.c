@@ -70,7 +70,20 @@ static errcode_t count_holes(const struct loaded *loaded, uint32_t first, struct
 	return refuse_holes(loaded, first, units_bytes(counts->limits.unpacked_bytes).text, problem);
 }
 
-/* Ends with EDQUOT once all workers together have taken longer than they may. */
+/* Adds to what all workers have spent. */
+static void count_seconds(const struct loaded *loaded, double spent)
+{
+	double before, after;
+
+	__atomic_load(loaded->hole_seconds, &before, __ATOMIC_RELAXED);
+	do
+		after = before + spent;
+	while (!__atomic_compare_exchange(loaded->hole_seconds, &before, &after, true, __ATOMIC_RELAXED,
+	                                  __ATOMIC_RELAXED));
+}
+
+/* Ends with EDQUOT once all workers together have taken longer than they may: a short hole, too, as there can be many.
+ */
 static errcode_t digest_hole(struct loaded *loaded, uint32_t first, struct sha256_ctx *context, uint64_t bytes,
                              struct problem *problem)
 {
@@ -78,8 +91,15 @@ static errcode_t digest_hole(struct loaded *loaded, uint32_t first, struct sha25
 
 	while (bytes) {
 		const double begin = seconds_of(CLOCK_THREAD_CPUTIME_ID);
-		double before, after;
+		double spent;
 
+		__atomic_load(loaded->hole_seconds, &spent, __ATOMIC_RELAXED);
+		if (most && spent > most) {
+			char limit[32];
+
+			snprintf(limit, sizeof(limit), "%u seconds", most);
+			return refuse_holes(loaded, first, limit, problem);
+		}
 		for (unsigned int n = 0; bytes && n < HOLE_PIECES; n++) {
 			const size_t count = bytes < sizeof(zeros) ? (size_t)bytes : sizeof(zeros);
 
@@ -88,19 +108,7 @@ static errcode_t digest_hole(struct loaded *loaded, uint32_t first, struct sha25
 		}
 		if (interrupt_pending())
 			return EINTR;
-		const double spent = seconds_of(CLOCK_THREAD_CPUTIME_ID) - begin;
-
-		__atomic_load(loaded->hole_seconds, &before, __ATOMIC_RELAXED);
-		do
-			after = before + spent;
-		while (!__atomic_compare_exchange(loaded->hole_seconds, &before, &after, true, __ATOMIC_RELAXED,
-		                                  __ATOMIC_RELAXED));
-		if (most && after > most && bytes) {
-			char limit[32];
-
-			snprintf(limit, sizeof(limit), "%u seconds", most);
-			return refuse_holes(loaded, first, limit, problem);
-		}
+		count_seconds(loaded, seconds_of(CLOCK_THREAD_CPUTIME_ID) - begin);
 	}
 	return 0;
 }

@@ -303,6 +303,54 @@ START_TEST(what_cannot_be_read_is_left_out)
 }
 END_TEST
 
+static void make_hole(struct tree *tree, const char *path, uint64_t bytes)
+{
+	struct tree_node *node = &tree->nodes[host_tree_find(tree, path)];
+	struct tree_data_map *map = arena_alloc(&tree->memory, sizeof(*map));
+
+	ck_assert_ptr_nonnull(map);
+	*map = (struct tree_data_map){ .count = 0 };
+	node->is_sparse = true;
+	node->size_bytes = bytes;
+	node->data_map = map;
+}
+
+/* A digest of zeros takes as long as one of data. Once the time is over, a short hole is left out, too. */
+START_TEST(holes_are_digested_for_a_limited_time)
+{
+	SCOPE_FREE char *place = host_tree_directory();
+	struct source_counts counts = { .limits.unpacked_bytes = UINT64_C(8) << 40 };
+	const struct extract_options options = {
+		.form = EXTRACT_MTREE,
+		.output = host_tree_below(place, "list"),
+		.counts = &counts,
+		.hole_seconds = 1,
+	};
+	static const char late[] = "those of holes take more than 1 seconds (--limit=unpacked=SIZE allows more); it is "
+				   "left out";
+	static const char large[] = "those of holes take more than 8.0 TiB (--limit=unpacked=SIZE allows more); it is "
+				    "left out";
+	struct tree *tree = text_tree("image", "f0 b\nf0 c\nf0 d\n");
+	struct extract_report report;
+	struct problem problem = { 0 };
+	struct pool *pool;
+
+	make_hole(tree, "b", UINT64_C(1) << 40);
+	make_hole(tree, "c", UINT64_C(15) << 40);
+	make_hole(tree, "d", UINT64_C(1) << 20);
+	ck_assert_int_eq(pool_create(0, &pool), 0);
+	ck_assert_int_eq(extract(tree, &options, pool, &report, &problem), 0);
+	pool_destroy(pool);
+	ck_assert_uint_eq(report.left_out.count, 3);
+	for (unsigned int n = 0; n < 3; n++)
+		ck_assert_str_eq(report.left_out.list[n].reason, n == 1 ? large : late);
+	ck_assert_str_eq(report.left_out.list[0].path, "image/b");
+	ck_assert_str_eq(report.left_out.list[0].action, "cannot take its digest");
+	extract_report_clear(&report);
+	tree_destroy(tree);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("extract");
@@ -317,6 +365,7 @@ int main(void)
 	tcase_add_test(tests, threads_change_nothing);
 	tcase_add_test(tests, pieces_cover_everything);
 	tcase_add_test(tests, what_cannot_be_read_is_left_out);
+	tcase_add_test(tests, holes_are_digested_for_a_limited_time);
 	suite_add_tcase(suite, tests);
 	int status = run_suite(suite);
 
