@@ -2,7 +2,7 @@
 /* Compares a replay's state of files and blocks with arrays that have a place for each block. */
 #include <string.h>
 
-#include "simulate/image/random.h"
+#include "support/random.h"
 #include "simulate/replay/file_runs.h"
 #include "simulate/replay/traced_blocks.h"
 #include "unit.h"

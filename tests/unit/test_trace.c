@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "simulate/image/random.h"
+#include "support/random.h"
 #include "simulate/replay/trace.h"
 #include "simulate/replay/trace_events.h"
 #include "simulate/replay/trace_queue.h"

@@ -6,11 +6,13 @@
 
 #include "analyze/read/free_space.h"
 #include "image/map_walk.h"
+#include "ondisk/xattr_share.h"
+#include "support/random.h"
 #include "support/vector.h"
 
 struct candidate {
 	uint32_t ino;
-	uint64_t blocks;
+	uint64_t blocks; /* its own, without its map and the rest of its clusters */
 };
 
 struct candidates {
@@ -38,10 +40,15 @@ static void add_file(void *context, unsigned int worker, uint32_t ino, uint32_t 
 		mine->error = vector_add(&mine->list, &mine->count, &mine->capacity, &candidate, sizeof(candidate));
 }
 
-/* Multiples of the golden ratio: inodes that follow each other are far apart in this order. */
+/*
+ * Draws each file independently of its neighbours. An order that spreads inodes evenly leaves shorter free extents than
+ * people do, who also delete neighbours.
+ */
 static uint64_t lot(uint32_t ino)
 {
-	return ino * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t state = ino;
+
+	return random_next(&state);
 }
 
 static int by_lot(const void *left, const void *right)
@@ -96,17 +103,41 @@ static bool add_map_block(void *context, uint64_t block)
 	return add_run(context, block, 1);
 }
 
+/* The blocks of the clusters of all runs from `first` on. Records of one cluster are neighbours. */
+static uint64_t allocated_blocks(const struct deletion *deletion, size_t first)
+{
+	const unsigned int bits = deletion->scan->volume->format.cluster_bits;
+	uint64_t clusters = 0, last = UINT64_MAX;
+
+	for (size_t n = first; n < deletion->run_count; n++) {
+		const struct block_run *run = &deletion->runs[n];
+		uint64_t begin = run->start >> bits, end = (run->start + run->count - 1) >> bits;
+
+		clusters += end - begin + (begin != last);
+		last = end;
+	}
+	return clusters << bits;
+}
+
+/* An xattr block that other inodes share stays. */
+static void add_xattr_block(struct deletion *deletion, uint64_t block, uint8_t *bytes)
+{
+	if (block && !deletion->error && volume_has_blocks(deletion->scan->volume, block, 1) &&
+	    !volume_read(deletion->scan->volume, block, 1, bytes) && xattr_block_references(bytes) == 1)
+		add_run(deletion, block, 1);
+}
+
 /* Files that do not fit into what is left to delete stay. The scan has told of what cannot be read. */
 static errcode_t choose(struct deletion *deletion, const struct candidates *all)
 {
 	const struct volume *volume = deletion->scan->volume;
 	struct report_outlook *outlook = deletion->scan->report->outlook;
-	SCOPE_FREE uint8_t *raw = malloc(volume->format.inode_bytes);
+	SCOPE_FREE uint8_t *raw = malloc(volume->format.inode_bytes), *bytes = malloc(volume->format.block_bytes);
 	uint64_t blocks_read = 0;
 	const struct map_visitor visitor = { .record = add_record, .block = add_map_block, .context = deletion };
 	struct map_walker walker;
 
-	if (!raw)
+	if (!raw || !bytes)
 		return ENOMEM;
 	errcode_t error = map_walker_open(volume, (struct damage_listener){ 0 }, &blocks_read, &walker);
 
@@ -116,12 +147,20 @@ static errcode_t choose(struct deletion *deletion, const struct candidates *all)
 		const struct candidate *file = &all->list[n];
 		struct inode_view inode;
 		struct map_shape shape;
+		size_t first = deletion->run_count;
 
 		if (outlook->deleted_blocks + file->blocks > deletion->most_blocks ||
 		    volume_read_inode(volume, file->ino, raw, &inode))
 			continue;
 		map_visit(&walker, file->ino, &inode, &visitor, &shape);
-		outlook->deleted_blocks += file->blocks;
+		add_xattr_block(deletion, inode.xattr_block, bytes);
+		uint64_t blocks = allocated_blocks(deletion, first);
+
+		if (outlook->deleted_blocks + blocks > deletion->most_blocks) {
+			deletion->run_count = first;
+			continue;
+		}
+		outlook->deleted_blocks += blocks;
 		outlook->deleted_files++;
 	}
 	map_walker_close(&walker);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "simulate/image/random.h"
+#include "support/random.h"
 #include "support/text/text_line.h"
 
 extern const char agrawal_profile[], dabre_profile[], douceur_profile[], grundman_profile[], halves_profile[],

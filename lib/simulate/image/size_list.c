@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "simulate/image/random.h"
+#include "support/random.h"
 #include "support/run/interrupt.h"
 #include "support/vector.h"
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "simulate/image/random.h"
+#include "support/random.h"
 #include "simulate/streams/lock_pressure.h"
 #include "support/cleanup.h"
 

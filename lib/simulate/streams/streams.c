@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "allocator/core/lock.h"
-#include "simulate/image/random.h"
+#include "support/random.h"
 #include "simulate/streams/processors.h"
 #include "support/crc32c.h"
 #include "support/seconds.h"

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "simulate/ageing/profile.h"
-#include "simulate/image/random.h"
+#include "support/random.h"
 #include "simulate/results/counted_values.h"
 #include "simulate/streams/streams.h"
 #include "support/run/interrupt.h"

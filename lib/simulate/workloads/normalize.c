@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "simulate/image/dirty_files.h"
-#include "simulate/image/random.h"
+#include "support/random.h"
 #include "simulate/image/size_list.h"
 #include "simulate/results/counted_values.h"
 #include "simulate/run/configuration.h"

@@ -14,7 +14,7 @@
 
 #include "ondisk/directory.h"
 #include "simulate/image/dirty_blocks.h"
-#include "simulate/image/random.h"
+#include "support/random.h"
 #include "simulate/results/counted_values.h"
 #include "support/run/interrupt.h"
 #include "support/scope_lock.h"

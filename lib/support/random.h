@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Seeded random numbers that are the same everywhere (splitmix64). Pure. */
 #pragma once
 
