@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "e2extract_options.h"
+#include "extract/name_files.h"
+#include "run_files_json.h"
 #include "source/sources.h"
 #include "support/run/interrupt.h"
 
@@ -45,6 +47,24 @@ static int print_report(const struct command *command, struct extract_report *re
 	return status;
 }
 
+/* The keys are those of e2extract(8). */
+static errcode_t print_json(struct command *command, const struct extract_report *report, size_t damaged)
+{
+	struct json json = { .stream = stdout };
+
+	json_open_object(&json, NULL);
+	json_members(&json, JSON_TEXT("image", command->image), JSON_TEXT("output", command->output),
+	             JSON_COUNT("files", report->files), JSON_COUNT("data_bytes", report->data_bytes),
+	             JSON_COUNT("losses", report->losses.count),
+	             JSON_COUNT("left_out", report->left_out.count + damaged));
+	errcode_t error = run_files_json(&json, &command->files);
+
+	json_close_object(&json);
+	errcode_t stream_error = json_end(&json);
+
+	return error ? error : stream_error;
+}
+
 static errcode_t read_image(struct command *command, struct pool *pool, struct warnings *warnings,
                             struct warnings *left_out, struct tree **tree, struct problem *problem)
 {
@@ -55,12 +75,15 @@ static errcode_t read_image(struct command *command, struct pool *pool, struct w
 		.warnings = warnings,
 		.left_out = left_out,
 		.counts = command->options.counts,
+		.files = command->has_report || command->lists_inputs ? &command->files : NULL,
 		.progress = command->options.progress,
 	};
 	const struct source_layering layering = { 0 };
 
 	if (!name)
 		return ENOMEM;
+	if (command->lists_inputs)
+		return sources_look(names, 1, &layering, &options, pool, problem);
 	progress_stage(command->options.progress, "scan", 0, 0);
 	return sources_scan(names, 1, &layering, &options, pool, tree, problem);
 }
@@ -73,7 +96,10 @@ static errcode_t run_with(struct command *command, struct pool *pool, int *statu
 	struct tree *tree = NULL;
 
 	command->options.counts = &counts;
-	errcode_t error = read_image(command, pool, &warnings, &left_out, &tree, problem);
+	errcode_t error = command->has_report ? extract_name_files(&command->options, &command->files, problem) : 0;
+
+	if (!error)
+		error = read_image(command, pool, &warnings, &left_out, &tree, problem);
 
 	if (!error)
 		error = extract(tree, &command->options, pool, &report, problem);
@@ -84,6 +110,8 @@ static errcode_t run_with(struct command *command, struct pool *pool, int *statu
 	*status = print_report(command, &report);
 	if (left_out.count)
 		*status = EXIT_FAILURE;
+	if (!error && command->has_report && (error = print_json(command, &report, left_out.count)))
+		problem_set(problem, error, command->output, "the report cannot be written");
 	warnings_clear(&warnings);
 	warnings_clear(&left_out);
 	extract_report_clear(&report);
@@ -114,6 +142,22 @@ static int run(struct command *command)
 	return print_output_problem(&problem);
 }
 
+/* --list-inputs=json: makes nothing. */
+static int list_inputs(struct command *command)
+{
+	struct problem problem = { 0 };
+	struct pool *pool = NULL;
+	struct tree *none;
+	errcode_t error = pool_create(0, &pool);
+
+	if (!error)
+		error = extract_name_files(&command->options, &command->files, &problem);
+	if (!error)
+		error = read_image(command, pool, NULL, NULL, &none, &problem);
+	pool_destroy(pool);
+	return run_files_end(&command->files, error, &problem);
+}
+
 int main(int argument_count, char **arguments)
 {
 	struct command command;
@@ -122,7 +166,9 @@ int main(int argument_count, char **arguments)
 	command_parse(argument_count, arguments, &command);
 	command.options.source = command.image;
 	interrupt_install();
-	int status = run(&command);
+	int status = command.lists_inputs ? list_inputs(&command) : run(&command);
+
+	run_files_clear(&command.files);
 
 	if (status != EXIT_SUCCESS)
 		interrupt_die();

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "list_inputs_option.h"
 #include "source_limits_option.h"
 
 static const char usage[] =
@@ -20,6 +21,12 @@ enum form_word { FORM_TAR, FORM_MTREE, FORM_DIRECTORY, FORM_BY_NAME };
 static void set_format(struct command *command, const struct taken_option *option)
 {
 	command->form_word = (unsigned int)option->value;
+}
+
+static void set_list_inputs(struct command *command, const struct taken_option *option)
+{
+	(void)option;
+	command->lists_inputs = true;
 }
 
 static void set_limit(struct command *command, const struct taken_option *option)
@@ -76,6 +83,13 @@ static const struct option_row options[] = {
 	{ .heading = "Work and messages" },
 	THREADS_ROW(threads),
 	PROGRESS_ROW(progress),
+	{ .name = "report",
+	  .argument = "FORM",
+	  .kind = ARGUMENT_WORDS,
+	  .words = "text|json",
+	  FIELD(has_report),
+	  .help = "json: what was done, on standard output" },
+	LIST_INPUTS_ROW,
 	{ .name = "quiet",
 	  .letter = 'q',
 	  FIELD(is_quiet),
@@ -147,6 +161,8 @@ static void check_command(struct command *command)
 		usage_error("--json is a form of --list");
 	if (command->is_quiet && command->is_verbose)
 		usage_error("-q and -v contradict each other");
+	if (command->has_report && (command->is_list || (command->output && !strcmp(command->output, "-"))))
+		usage_error("--report=json goes to standard output, and so do the files: name an output with -o");
 	if (command->is_list) {
 		check_list(command);
 		return;

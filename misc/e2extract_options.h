@@ -4,6 +4,7 @@
 
 #include "command_line.h"
 #include "extract/extract.h"
+#include "source/kind/run_files.h"
 #include "tree/source_limits.h"
 
 struct command {
@@ -13,6 +14,9 @@ struct command {
 	const char *directory;  /* -C: the same, and the form is a directory; NULL: not given */
 	unsigned int form_word; /* of --format; FORM_BY_NAME: not given */
 	bool is_list, is_json;
+	bool has_report;        /* as JSON */
+	bool lists_inputs;      /* and makes nothing */
+	struct run_files files; /* what is read and written */
 	bool is_quiet, is_verbose;
 	struct extract_options options;
 	struct source_limits limits;

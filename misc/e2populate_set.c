@@ -56,8 +56,16 @@ void add_exclude(struct command *command, const struct taken_option *option)
 	              EXIT_USAGE);
 }
 
+/* Adds a file that an option names, before it is read. */
+static void name_file(struct command *command, const struct taken_option *option, const char *role)
+{
+	if (run_files_read(&command->files, role, option->argument, 0))
+		exit_without_memory();
+}
+
 void add_excludes_from(struct command *command, const struct taken_option *option)
 {
+	name_file(command, option, "exclude");
 	command_check(command,
 	              exclude_add_file(needed_patterns(&command->exclude), option->argument, &command->problem),
 	              EXIT_FAILURE);
@@ -77,6 +85,7 @@ void set_verity_option(struct command *command, const struct taken_option *optio
 
 void set_owner_map(struct command *command, const struct taken_option *option)
 {
+	name_file(command, option, "owner-map");
 	command_check(command, owner_map_add_file(&command->owners, option->argument, &command->problem), EXIT_FAILURE);
 }
 

@@ -7,6 +7,7 @@
 
 #include "analyze/forms/form_delta.h"
 #include "e2update_options.h"
+#include "run_files_json.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
 #include "support/text/json.h"
@@ -74,7 +75,7 @@ static void print_report(const struct command *command, const struct update_repo
 }
 
 /* The keys are those of e2update(8). */
-static errcode_t print_json(const struct command *command, const struct update_report *report)
+static errcode_t print_json(struct command *command, const struct update_report *report)
 {
 	struct json json = { .stream = stdout };
 
@@ -96,8 +97,12 @@ static errcode_t print_json(const struct command *command, const struct update_r
 		json_string(&json, "root_hash", report->root_hash);
 	if (report->delta.old_path)
 		form_delta_json(&json, &report->delta);
+	errcode_t error = run_files_json(&json, &command->files);
+
 	json_close_object(&json);
-	return json_end(&json);
+	errcode_t stream_error = json_end(&json);
+
+	return error ? error : stream_error;
 }
 
 static errcode_t show(struct command *command, const struct update_report *report)
@@ -115,27 +120,44 @@ static int run(struct command *command)
 	struct update_report report = { 0 };
 	update_listener listener =
 		command->is_verbose || (command->options.is_dry_run && !command->is_quiet) ? print_action : NULL;
-	errcode_t error = progress_start(stderr, command->progress, &command->options.progress);
+	struct run_files *files = command->is_json ? &command->files : NULL;
+	errcode_t error = files ? against_name_ranges(&command->against, files) : 0;
 
+	if (!error)
+		error = progress_start(stderr, command->progress, &command->options.progress);
 	if (error)
 		problem_set(&problem, error, NULL, "cannot show progress");
 	else
-		error = update(&command->options, listener, command, &report, &problem);
+		error = update(&command->options, files, listener, command, &report, &problem);
 	progress_end(command->options.progress);
 	for (size_t i = 0; i < report.warnings.count; i++)
 		print_problem(&report.warnings.list[i]);
 	if (report.skipped[SCAN_IMAGE])
 		print_failure_reason(EINVAL, command->options.image, NULL, "is in its own source and is left out");
+	errcode_t text_error =
+		error ? 0 : against_write_ranges(&command->against, command->options.image, &report.delta, &problem);
+
 	if (!error && (error = show(command, &report)))
 		problem_set(&problem, error, command->options.image,
 		            "the update is done, but its report cannot be written");
 	if (!error)
-		error = against_write_ranges(&command->against, command->options.image, &report.delta, &problem);
+		error = text_error;
 	update_report_clear(&report);
 	if (!error)
 		return EXIT_SUCCESS;
 	interrupt_explain(command->options.image, &problem);
 	return command->options.is_dry_run ? print_output_problem(&problem) : print_problem(&problem);
+}
+
+/* --list-inputs=json: changes nothing. */
+static int list_inputs(struct command *command)
+{
+	struct problem problem = { 0 };
+	errcode_t error = against_name_ranges(&command->against, &command->files);
+
+	if (!error)
+		error = update_look(&command->options, &command->files, &problem);
+	return run_files_end(&command->files, error, &problem);
 }
 
 /* Every thread has up to four descriptors: with 256 processors the usual limit, 1024, is too low. */
@@ -157,7 +179,7 @@ int main(int argument_count, char **arguments)
 	raise_descriptor_limit();
 	command_parse(argument_count, arguments, &command);
 	interrupt_install();
-	int status = run(&command);
+	int status = command.lists_inputs ? list_inputs(&command) : run(&command);
 
 	command_free(&command);
 	if (status != EXIT_SUCCESS)

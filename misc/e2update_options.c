@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "keep_links_option.h"
+#include "list_inputs_option.h"
 #include "platform_option.h"
 #include "share_option.h"
 #include "source_option.h"
@@ -67,13 +68,28 @@ static void add_exclude(struct command *command, const struct taken_option *opti
 	      EXIT_USAGE);
 }
 
+/* Adds a file that an option names, before it is read. */
+static void name_file(struct command *command, const struct taken_option *option, const char *role)
+{
+	if (run_files_read(&command->files, role, option->argument, 0))
+		exit_without_memory();
+}
+
+static void set_list_inputs(struct command *command, const struct taken_option *option)
+{
+	(void)option;
+	command->lists_inputs = true;
+}
+
 static void add_excludes_from(struct command *command, const struct taken_option *option)
 {
+	name_file(command, option, "exclude");
 	check(command, exclude_add_file(needed_exclude(command), option->argument, &command->problem), EXIT_FAILURE);
 }
 
 static void set_owner_map(struct command *command, const struct taken_option *option)
 {
+	name_file(command, option, "owner-map");
 	check(command, owner_map_add_file(&command->owners, option->argument, &command->problem), EXIT_FAILURE);
 }
 
@@ -228,6 +244,7 @@ static const struct option_row options[] = {
 	  .words = "text|json",
 	  FIELD(is_json),
 	  .help = "text or json: what was done, on standard output" },
+	LIST_INPUTS_ROW,
 	{ .name = "quiet", .letter = 'q', FIELD(is_quiet), .help = "print no report" },
 	{ .name = "verbose", .letter = 'v', FIELD(is_verbose), .help = "print each name that changes" },
 	{ 0 },
@@ -335,6 +352,7 @@ void command_parse(int argument_count, char **arguments, struct command *command
 
 void command_free(struct command *command)
 {
+	run_files_clear(&command->files);
 	free(command->sources.list);
 	free(command->removed.list);
 	exclude_destroy(command->exclude);

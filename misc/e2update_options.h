@@ -5,12 +5,15 @@
 #include "against_option.h"
 #include "command_line.h"
 #include "layer_cache_option.h"
+#include "source/kind/run_files.h"
 #include "update/build/options.h"
 
 struct command {
 	struct update_options options;
 	enum progress_style progress;
 	bool is_quiet, is_verbose, is_json;
+	bool lists_inputs;      /* and changes nothing */
+	struct run_files files; /* what is read and written */
 	bool metadata_limit_given;
 	struct argument_list sources, removed;
 	struct against against;

@@ -11,6 +11,7 @@ extract_sources := \
 	lib/extract/loaded.c \
 	lib/extract/losses.c \
 	lib/extract/mtree_output.c \
+	lib/extract/name_files.c \
 	lib/extract/output_sink.c \
 	lib/extract/pieces.c \
 	lib/extract/selection.c \

@@ -35,6 +35,7 @@ update_sources := \
 	lib/update/directory/editor_names.c \
 	lib/update/directory/editor_split.c \
 	lib/update/holes.c \
+	lib/update/name_files.c \
 	lib/update/target/against.c \
 	lib/update/target/appended_tree.c \
 	lib/update/target/examine.c \

@@ -16,6 +16,7 @@
 #include "update/compare/linked_files.h"
 #include "update/target/against.h"
 #include "update/holes.h"
+#include "update/name_files.h"
 #include "update/target/examine.h"
 #include "update/target/separate_trees.h"
 
@@ -50,8 +51,8 @@ static errcode_t make_empty_tree(struct tree **ret)
 }
 
 static errcode_t read_sources(const struct update_options *options, const struct volume *volume, const char *base,
-                              struct pool *pool, struct update_report *report, struct tree **ret,
-                              struct problem *problem)
+                              struct pool *pool, struct run_files *files, struct update_report *report,
+                              struct tree **ret, struct problem *problem)
 {
 	struct linked_files linked;
 	struct source_layering layering = options->layering;
@@ -68,6 +69,7 @@ static errcode_t read_sources(const struct update_options *options, const struct
 		.platform = options->platform,
 		.links = &report->links,
 		.warnings = &report->warnings,
+		.files = files,
 		.progress = options->progress,
 	};
 	layering.base = &linked.functions;
@@ -200,8 +202,9 @@ static errcode_t change_image(const struct update_options *options, struct updat
 	return error;
 }
 
-static errcode_t update_with(const struct update_options *options, struct pool *pool, update_listener listener,
-                             void *context, struct update_report *report, struct problem *problem)
+static errcode_t update_with(const struct update_options *options, struct pool *pool, struct run_files *files,
+                             update_listener listener, void *context, struct update_report *report,
+                             struct problem *problem)
 {
 	struct update_options comparing = *options;
 	bool is_new = false;
@@ -210,6 +213,8 @@ static errcode_t update_with(const struct update_options *options, struct pool *
 	struct delta_old old = { .descriptor = -1 };
 	errcode_t error = plan.base ? check_paths(options, problem) : ENOMEM;
 
+	if (!error && files)
+		error = update_name_files(options, files, problem);
 	if (!error)
 		error = against_open(options, &old, problem);
 	if (!error)
@@ -219,7 +224,7 @@ static errcode_t update_with(const struct update_options *options, struct pool *
 		update_plan_free(&plan);
 		return error;
 	}
-	error = read_sources(options, &target.volume, plan.base, pool, report, &plan.tree, problem);
+	error = read_sources(options, &target.volume, plan.base, pool, files, report, &plan.tree, problem);
 	if (!error && options->layering.follows_links)
 		error = image_links_follow(options, &target.volume, plan.base, pool, plan.tree, &report->links.followed,
 		                           problem);
@@ -248,7 +253,28 @@ static errcode_t update_with(const struct update_options *options, struct pool *
 	return error;
 }
 
-errcode_t update(const struct update_options *options, update_listener listener, void *context,
+errcode_t update_look(const struct update_options *options, struct run_files *files, struct problem *problem)
+{
+	const struct scan_options scan = {
+		.exclude = options->exclude,
+		.one_file_system = options->one_file_system,
+		.platform = options->platform,
+		.progress = options->progress,
+		.files = files,
+	};
+	struct pool *pool;
+	errcode_t error = pool_create(options->threads, &pool);
+
+	if (error)
+		return problem_set(problem, error, NULL, "cannot start threads");
+	error = update_name_files(options, files, problem);
+	if (!error)
+		error = sources_look(options->sources, options->source_count, &options->layering, &scan, pool, problem);
+	pool_destroy(pool);
+	return error;
+}
+
+errcode_t update(const struct update_options *options, struct run_files *files, update_listener listener, void *context,
                  struct update_report *report, struct problem *problem)
 {
 	struct pool *pool;
@@ -256,7 +282,7 @@ errcode_t update(const struct update_options *options, update_listener listener,
 
 	if (error)
 		return problem_set(problem, error, NULL, "cannot start threads");
-	error = update_with(options, pool, listener, context, report, problem);
+	error = update_with(options, pool, files, listener, context, report, problem);
 	pool_destroy(pool);
 	return error ? problem_set(problem, error, options->image, "cannot update") : 0;
 }

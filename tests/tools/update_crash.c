@@ -91,7 +91,7 @@ static errcode_t run_update(const struct options *options, const char *image, io
 	};
 	struct update_report report = { 0 };
 	struct problem problem = { 0 };
-	errcode_t error = update(&update_options, NULL, NULL, &report, &problem);
+	errcode_t error = update(&update_options, NULL, NULL, NULL, &report, &problem);
 
 	if (error) {
 		SCOPE_FREE char *text = problem_text(&problem);

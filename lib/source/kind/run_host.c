@@ -41,19 +41,26 @@ errcode_t run_host_add(struct run_files *files)
 	if (!error)
 		error = run_files_use_program(files, "libext2fs", library, "");
 	if (!error)
-		error = run_files_use_program(files, "libarchive", archive_version_string() + strlen("libarchive "),
+		error = run_files_use_program(files, "libarchive", archive_version_details() + strlen("libarchive "),
 		                              "");
 	return error ? error : use_variables(files, variables);
+}
+
+errcode_t run_host_add_time_zone(struct run_files *files)
+{
+	errcode_t error = run_files_use_variable(files, "TZ");
+
+	return error ? error : run_files_read_host(files, "time-zone", "/etc/localtime");
 }
 
 errcode_t run_host_add_for_archives(struct run_files *files)
 {
 	static const char *const accounts[] = { "/etc/group", "/etc/nsswitch.conf", "/etc/passwd" };
-	errcode_t error = run_files_use_variable(files, "TZ");
+	errcode_t error = run_host_add_time_zone(files);
 
 	for (size_t i = 0; !error && i < sizeof(accounts) / sizeof(*accounts); i++)
 		error = run_files_read_host(files, "accounts", accounts[i]);
-	return error ? error : run_files_read_host(files, "time-zone", "/etc/localtime");
+	return error;
 }
 
 errcode_t run_host_add_mke2fs(struct run_files *files)

@@ -7,6 +7,9 @@
 /* Adds this program, the libraries that decide what it makes, and the variables that change what it sees. ENOMEM. */
 MUST_CHECK errcode_t run_host_add(struct run_files *files);
 
+/* Adds the host's time zone. ENOMEM. */
+MUST_CHECK errcode_t run_host_add_time_zone(struct run_files *files);
+
 /*
  * Adds the host's accounts, whose names ACLs in an archive may have, and its time zone, in which zip has times. ENOMEM.
  */
