@@ -42,6 +42,8 @@ static void update(struct ext2mb *mb, uint32_t number, const struct group_summar
 			group_index_move(mb->index->sets[kind], number, &group->set[kind], order);
 		} else if (group->set[kind] != order) {
 			kernel_lists_move(lists_of(mb, kind), number, group->set[kind], order);
+			kernel_note_list(kernel_policy_of(mb), kind,
+			                 (unsigned int)(order < 0 ? group->set[kind] : order));
 			group->set[kind] = (int8_t)order;
 		}
 	}

@@ -28,6 +28,8 @@ struct kernel_policy {
 	_Alignas(128) struct lock md_lock;
 	uint64_t md_locks; /* how often it was taken */
 
+	const struct lock_observer *observer; /* of simulated runs; NULL: none */
+
 	/* kernel_groups.c's state of the groups' bitmaps. */
 	enum group_loading loading;
 	bool lists_loaded_only;    /* only loaded groups are in the lists, in the order of loading */
@@ -76,7 +78,18 @@ static inline void md_lock_enter(struct kernel_policy *kernel)
 {
 	lock_wait(&kernel->md_lock);
 	kernel->md_locks++;
+	if (kernel->observer)
+		kernel->observer->global(kernel->observer->context);
 }
+
+/* Tells who observes a simulated run that the list's lock was taken. */
+static inline void kernel_note_list(const struct kernel_policy *kernel, enum index_kind kind, unsigned int order)
+{
+	if (kernel->observer && kernel->lists[kind])
+		kernel->observer->list(kernel->observer->context, kind * BUDDY_MAX_ORDERS + order);
+}
+
+_Static_assert(INDEX_KINDS *BUDDY_MAX_ORDERS <= POLICY_MOST_LISTS, "each list has a number");
 
 static inline void md_lock_leave(struct kernel_policy *kernel)
 {

@@ -139,6 +139,7 @@ static uint32_t choose_in(struct free_search *search, const struct place *place)
 {
 	struct stats *stats = &search->worker->stats;
 
+	kernel_note_list(kernel_policy_of(search->mb), place->kind, place->order);
 	for (uint32_t number = next_in(search, place, ORDER_SET_NONE); number != ORDER_SET_NONE;
 	     number = next_in(search, place, number)) {
 		stats_add(stats, COUNT_CRITERION_GROUPS + search->criterion, 1);

@@ -313,6 +313,12 @@ void contention_simulate(struct ext2mb *mb, const struct contention *contention)
 	mb->contention = contention;
 }
 
+void policy_observe_locks(struct ext2mb *mb, const struct lock_observer *observer)
+{
+	if (kernel_policy_of(mb))
+		kernel_policy_of(mb)->observer = observer;
+}
+
 struct policy_stats policy_read_stats(struct ext2mb *mb)
 {
 	struct kernel_policy *kernel = kernel_policy_of(mb);

@@ -106,6 +106,19 @@ const char *policy_failure(const struct ext2mb *mb);
 struct contention;
 void contention_simulate(struct ext2mb *mb, const struct contention *contention);
 
+/* Told of locks that only older policies have, each time that a search or a free takes one. */
+struct lock_observer {
+	void (*global)(void *context);              /* s_md_lock; where it is nested, the group's lock is held */
+	void (*list)(void *context, uint32_t list); /* the read-write lock of a list of groups */
+	void *context;
+};
+
+/* Lists of groups: by kind and order. */
+#define POLICY_MOST_LISTS 64u
+
+/* NULL ends it; nothing happens with ext2mb's own policy. Called while no thread allocates, kept until it ends. */
+void policy_observe_locks(struct ext2mb *mb, const struct lock_observer *observer);
+
 /* Counters of older policies. */
 struct policy_stats {
 	uint64_t bounces;      /* groups that were chosen and then gave nothing (before patch 16) */

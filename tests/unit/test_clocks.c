@@ -91,7 +91,76 @@ START_TEST(a_group_is_busy_while_another_holds_it)
 }
 END_TEST
 
-START_TEST(machines_are_five_numbers_or_a_name)
+/* The first turn takes the lock once it has spent 10 microseconds elsewhere; the second is over before that. */
+START_TEST(what_is_taken_later_keeps_no_earlier_turn_waiting)
+{
+	start("0:1000:0:0:0", 2, 0);
+	const struct contention *contention = clocks_contention(clocks);
+	unsigned int first = clocks_begin(clocks);
+
+	clocks_lock(clocks, LOCK_OF_ORPHANS, 0, 10);
+	clocks_lock(clocks, LOCK_OF_GROUP, 0, 1);
+	clocks_end(clocks, false);
+	ck_assert_uint_ne(clocks_begin(clocks), first);
+	ck_assert(!contention->is_busy(contention->context, 0));
+	clocks_lock(clocks, LOCK_OF_GROUP, 0, 1);
+	ck_assert(clocks_now(clocks) < 2e-6);
+	/* There is room for eight more before the first one's; the rest comes after it. */
+	clocks_lock(clocks, LOCK_OF_GROUP, 0, 10);
+	ck_assert(clocks_now(clocks) > 12e-6 - 1e-9);
+	clocks_destroy(clocks);
+}
+END_TEST
+
+/* While its owner waits for the filesystem's lock, a group stays busy. */
+START_TEST(locks_inside_of_a_groups_keep_it_busy)
+{
+	start("0:1000:0:0:0", 2, 0);
+	const struct contention *contention = clocks_contention(clocks);
+	const struct lock_observer *observer = clocks_observer(clocks);
+
+	clocks_begin(clocks);
+	clocks_lock(clocks, LOCK_OF_GROUP, 0, 1);
+	for (unsigned int time = 0; time < 5; time++)
+		observer->global(observer->context);
+	clocks_end(clocks, false);
+	clocks_begin(clocks);
+	clocks_lock(clocks, LOCK_OF_GROUP, 1, 3);
+	ck_assert(contention->is_busy(contention->context, 0));
+	clocks_lock(clocks, LOCK_OF_GROUP, 1, 4);
+	ck_assert(!contention->is_busy(contention->context, 0));
+	clocks_destroy(clocks);
+}
+END_TEST
+
+/* A paused call takes neither its own nor the serialised time. */
+START_TEST(a_paused_call_ends_later)
+{
+	start("1000000:0:0:0:1000000", 1, 0);
+	clocks_begin(clocks);
+	double begun = clocks_now(clocks);
+
+	clocks_pause(clocks);
+	clocks_end(clocks, false);
+	clocks_begin(clocks);
+	ck_assert(clocks_now(clocks) - begun < 1e-9);
+	clocks_end(clocks, false);
+	clocks_begin(clocks);
+	ck_assert(clocks_now(clocks) - begun > 1e-3);
+	clocks_destroy(clocks);
+}
+END_TEST
+
+START_TEST(calls_of_others_in_between_cost_more)
+{
+	start("1000:0:0:0:0:10000", 2, 0);
+	assert_near(run(true), 0.011);
+	start("1000:0:0:0:0:10000", 1, 0);
+	assert_near(run(true), 0.002);
+}
+END_TEST
+
+START_TEST(machines_are_five_or_six_numbers_or_a_name)
 {
 	struct machine machine;
 
@@ -100,7 +169,11 @@ START_TEST(machines_are_five_numbers_or_a_name)
 	ck_assert_uint_eq(machine.shared, 5);
 	ck_assert_int_eq(machine_parse("amd-9654", &machine), 0);
 	ck_assert_int_ne(machine_parse("1:2:3:4", &machine), 0);
-	ck_assert_int_ne(machine_parse("1:2:3:4:5:6", &machine), 0);
+	ck_assert_uint_eq(machine.far, 0);
+	ck_assert_int_eq(machine_parse("1:2:3:4:5:6", &machine), 0);
+	ck_assert_uint_eq(machine.far, 6);
+	ck_assert_int_ne(machine_parse("1:2:3:4:5:", &machine), 0);
+	ck_assert_int_ne(machine_parse("1:2:3:4:5:6:7", &machine), 0);
 	ck_assert_int_ne(machine_parse("amd", &machine), 0);
 }
 END_TEST
@@ -113,7 +186,11 @@ int main(void)
 	tcase_add_test(tests, a_lock_is_for_one_at_a_time);
 	tcase_add_test(tests, a_limited_stream_waits_for_the_next_period);
 	tcase_add_test(tests, a_group_is_busy_while_another_holds_it);
-	tcase_add_test(tests, machines_are_five_numbers_or_a_name);
+	tcase_add_test(tests, what_is_taken_later_keeps_no_earlier_turn_waiting);
+	tcase_add_test(tests, locks_inside_of_a_groups_keep_it_busy);
+	tcase_add_test(tests, a_paused_call_ends_later);
+	tcase_add_test(tests, calls_of_others_in_between_cost_more);
+	tcase_add_test(tests, machines_are_five_or_six_numbers_or_a_name);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);
 }

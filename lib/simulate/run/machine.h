@@ -17,10 +17,12 @@ struct machine {
 	uint32_t handover; /* added if another processor had that lock last */
 	uint32_t waiter;   /* added for each processor that waits for it then */
 	uint32_t shared;   /* of a call: serialised work outside of the allocator, as in the journal */
+	uint32_t far; /* added to a call's private work if another processor made the last call: the memory that all
+	               * calls change is in that one's cache */
 };
 
 /* Ends with a zero row. */
 extern const struct machine machine_presets[];
 
-/* Parses a preset's name, or "CALL:HELD:HANDOVER:WAITER:SHARED" in nanoseconds. EINVAL. */
+/* Parses a preset's name, or "CALL:HELD:HANDOVER:WAITER:SHARED[:FAR]" in nanoseconds. EINVAL. */
 MUST_CHECK errcode_t machine_parse(const char *text, struct machine *machine);

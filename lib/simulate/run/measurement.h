@@ -50,7 +50,6 @@ struct simulation {
 	                                 * CPU */
 	unsigned int processors;        /* modelled in single-threaded runs: see processors.h */
 	struct clocks *clocks;          /* of the running streams, with a machine */
-	uint64_t journal_locks;         /* acquisitions of the filesystem's lock by the journal's thread */
 	struct pool *pool;              /* its workers are the threads */
 	uint64_t asked_bytes;           /* what the files will have; set by the workload, 0: not known */
 	struct result *result;

@@ -3,21 +3,31 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "support/random.h"
 #include "simulate/streams/lock_pressure.h"
 #include "support/cleanup.h"
 
-#define NOBODY UINT32_MAX
 #define SLICE_NS UINT64_C(3000000)    /* the minimum time slice of Linux */
 #define PERIOD_NS UINT64_C(100000000) /* default period of a control group's cpu.max */
 
+/* One processor after the other has a resource; `owner` is the last of them. */
+struct use {
+	uint64_t begin, end;
+	uint32_t owner;
+};
+
+/* More than that are rare: then the gap between the last two counts as used. */
+#define MOST_USES 8
+
 struct resource {
-	uint64_t free_at;
-	uint64_t cost;  /* of the last acquisition */
-	uint32_t owner; /* the processor that last had it, or NOBODY */
-	bool is_wanted; /* its owner had to wait for it: other processors still wait, and one gets it before the
-	                 * owner's next time */
+	struct use uses[MOST_USES]; /* present and future ones, in ascending order */
+	uint32_t count;
+	uint32_t past_owner; /* 1 + the last processor whose use is over; 0: none */
+	bool is_wanted;      /* its owner had to wait for it: other processors still wait, and one gets it before the
+	                      * owner's next time */
+	uint64_t cost;       /* of the last acquisition */
 };
 
 struct processor {
@@ -34,6 +44,7 @@ struct quota {
 
 struct clocks {
 	struct contention contention;
+	struct lock_observer observer;
 	struct machine machine;
 	unsigned int processor_count;
 	struct processor *processors;
@@ -44,7 +55,10 @@ struct clocks {
 	uint64_t quota_ns;
 	struct resource *resources[MODELLED_LOCKS];
 	uint64_t journal_free_at;
-	uint32_t current; /* the processor whose turn it is */
+	uint32_t last_caller;   /* the processor that made the last call */
+	uint32_t current;       /* the processor whose turn it is */
+	struct resource *outer; /* the group's lock that it has; NULL: none */
+	bool is_paused;         /* the turn ends amid a call */
 	uint64_t turn_begun;
 	uint64_t random;
 	uint64_t last, waited, limited;
@@ -56,30 +70,81 @@ static struct processor *current(const struct clocks *clocks)
 	return &clocks->processors[clocks->current];
 }
 
+/* No processor comes back to a time before the present turn. */
+static void forget_past(struct clocks *clocks, struct resource *resource)
+{
+	uint32_t past = 0;
+
+	for (; past < resource->count && resource->uses[past].end <= clocks->turn_begun; past++)
+		resource->past_owner = resource->uses[past].owner + 1;
+	resource->count -= past;
+	memmove(resource->uses, resource->uses + past, resource->count * sizeof(struct use));
+}
+
+/* Joins a use with the one before it. */
+static void join_uses(struct resource *resource, uint32_t index)
+{
+	struct use *uses = resource->uses;
+
+	uses[index - 1].end = uses[index].end > uses[index - 1].end ? uses[index].end : uses[index - 1].end;
+	uses[index - 1].owner = uses[index].owner;
+	memmove(uses + index, uses + index + 1, (--resource->count - index) * sizeof(*uses));
+}
+
+/*
+ * Finds the first gap of `wanted` nanoseconds from the processor's clock on: turns that began earlier have taken the
+ * resource at later times, too. Returns the index of the use after it.
+ */
+static uint32_t find_gap(const struct clocks *clocks, const struct resource *resource, uint64_t wanted, uint64_t *begin)
+{
+	uint32_t index = 0;
+
+	*begin = current(clocks)->now;
+	for (; index<resource->count && * begin + wanted> resource->uses[index].begin; index++)
+		if (resource->uses[index].end > *begin)
+			*begin = resource->uses[index].end;
+	return index;
+}
+
+static void insert_use(struct resource *resource, uint32_t index, struct use use, uint64_t least_gap)
+{
+	if (resource->count == MOST_USES) {
+		join_uses(resource, MOST_USES - 1);
+		if (index > resource->count)
+			index = resource->count;
+	}
+	memmove(resource->uses + index + 1, resource->uses + index, (resource->count++ - index) * sizeof(use));
+	resource->uses[index] = use;
+	if (index + 1 < resource->count && resource->uses[index + 1].begin < use.end + least_gap)
+		join_uses(resource, index + 1);
+	if (index && use.begin < resource->uses[index - 1].end + least_gap)
+		join_uses(resource, index);
+}
+
 /* The processor waits until the resource is free; *waits says whether it had to. */
 static void spend(struct clocks *clocks, struct resource *resource, uint64_t held, bool *waits)
 {
 	struct processor *processor = current(clocks);
-	uint64_t before = processor->now, waiting = 0;
+	uint64_t before = processor->now, begin, waiting = 0;
 
-	*waits = resource->free_at > before;
-	if (*waits) {
-		processor->now = resource->free_at;
-		waiting = resource->cost ? (processor->now - before) / resource->cost : 0;
-		if (waiting >= clocks->heap_count)
-			waiting = clocks->heap_count - 1;
-	}
-	bool is_handed_over = resource->owner != clocks->current && resource->owner != NOBODY;
+	forget_past(clocks, resource);
+	uint32_t index = find_gap(clocks, resource, held + clocks->machine.handover, &begin);
+	uint32_t before_owner = index ? resource->uses[index - 1].owner + 1 : resource->past_owner;
+	bool is_handed_over = before_owner && before_owner != clocks->current + 1;
 
+	*waits = begin > before;
+	if (*waits)
+		waiting = resource->cost ? (begin - before) / resource->cost : 0;
+	if (waiting >= clocks->heap_count)
+		waiting = clocks->heap_count - 1;
 	if (is_handed_over)
 		resource->is_wanted = *waits;
 	resource->cost = held;
 	if (is_handed_over || resource->is_wanted)
 		resource->cost += clocks->machine.handover + waiting * clocks->machine.waiter;
-	processor->now += resource->cost;
+	processor->now = begin + resource->cost;
 	clocks->waited += processor->now - before - held;
-	resource->free_at = processor->now;
-	resource->owner = clocks->current;
+	insert_use(resource, index, (struct use){ begin, processor->now, clocks->current }, held);
 }
 
 void clocks_lock(struct clocks *clocks, enum modelled_lock kind, uint32_t index, uint64_t times)
@@ -89,14 +154,20 @@ void clocks_lock(struct clocks *clocks, enum modelled_lock kind, uint32_t index,
 
 	for (uint64_t time = 0; time < times; time++)
 		spend(clocks, &clocks->resources[kind][index], held, &waits);
+	if (kind == LOCK_OF_GROUP)
+		clocks->outer = &clocks->resources[kind][index];
 }
 
 static bool is_busy(void *context, uint32_t group)
 {
 	const struct clocks *clocks = context;
 	const struct resource *lock = &clocks->resources[LOCK_OF_GROUP][group];
+	uint64_t now = current(clocks)->now;
 
-	return lock->free_at > current(clocks)->now && lock->owner != clocks->current;
+	for (uint32_t index = 0; index < lock->count && lock->uses[index].begin <= now; index++)
+		if (now < lock->uses[index].end)
+			return true;
+	return false;
 }
 
 static void has_locked(void *context, uint32_t group)
@@ -106,6 +177,35 @@ static void has_locked(void *context, uint32_t group)
 
 	spend(clocks, &clocks->resources[LOCK_OF_GROUP][group], clocks->machine.held, &waits);
 	lock_pressure_count(&clocks->lock_busy, waits);
+	clocks->outer = &clocks->resources[LOCK_OF_GROUP][group];
+}
+
+/* Takes a lock or line inside of the group's, which so is held longer. */
+static void spend_inside(struct clocks *clocks, struct resource *resource, uint64_t held)
+{
+	uint64_t before = current(clocks)->now;
+	bool waits;
+
+	spend(clocks, resource, held, &waits);
+	for (uint32_t index = 0; clocks->outer && index < clocks->outer->count; index++)
+		if (clocks->outer->uses[index].end == before)
+			clocks->outer->uses[index].end = current(clocks)->now;
+}
+
+static void has_taken_global(void *context)
+{
+	struct clocks *clocks = context;
+
+	spend_inside(clocks, clocks->resources[LOCK_OF_FILESYSTEM], clocks->machine.held);
+}
+
+/* A reader, too, changes the line: when it takes the lock, and when it gives it back. */
+static void has_taken_list(void *context, uint32_t list)
+{
+	struct clocks *clocks = context;
+
+	for (unsigned int change = 0; change < 2; change++)
+		spend_inside(clocks, &clocks->resources[LINE_OF_LIST][list], 0);
 }
 
 static bool is_contended(void *context)
@@ -155,14 +255,13 @@ static errcode_t create_resources(struct clocks *clocks, const struct clocks_opt
 		[LOCK_OF_FILESYSTEM] = 1,
 		[LOCK_OF_ORPHANS] = 1,
 		[LINE_OF_ORPHAN_BLOCK] = CLOCKS_MOST_ORPHAN_BLOCKS,
+		[LINE_OF_LIST] = POLICY_MOST_LISTS,
 	};
 
 	for (unsigned int kind = 0; kind < MODELLED_LOCKS; kind++) {
 		clocks->resources[kind] = calloc(counts[kind], sizeof(struct resource));
 		if (!clocks->resources[kind])
 			return ENOMEM;
-		for (size_t index = 0; index < counts[kind]; index++)
-			clocks->resources[kind][index].owner = NOBODY;
 	}
 	return 0;
 }
@@ -215,6 +314,7 @@ errcode_t clocks_create(const struct clocks_options *options, struct clocks **re
 			.has_locked = has_locked,
 			.is_contended = is_contended,
 		},
+		.observer = { has_taken_global, has_taken_list, clocks },
 		.machine = *options->machine,
 		.processor_count = options->processors,
 		.quota_ns = PERIOD_NS / 100 * options->cpu_percent,
@@ -253,6 +353,11 @@ const struct contention *clocks_contention(const struct clocks *clocks)
 	return &clocks->contention;
 }
 
+const struct lock_observer *clocks_observer(const struct clocks *clocks)
+{
+	return &clocks->observer;
+}
+
 /* Whether the stream has time left in this period. */
 static bool may_run(struct clocks *clocks, uint32_t stream, uint64_t now)
 {
@@ -289,6 +394,8 @@ unsigned int clocks_begin(struct clocks *clocks)
 
 		if (find_stream(clocks, processor)) {
 			clocks->turn_begun = before;
+			clocks->outer = NULL;
+			clocks->is_paused = false;
 			return processor->streams[processor->turn];
 		}
 		processor->now = (before / PERIOD_NS + 1) * PERIOD_NS;
@@ -310,12 +417,21 @@ static void pass_journal(struct clocks *clocks)
 	clocks->journal_free_at = processor->now;
 }
 
+void clocks_pause(struct clocks *clocks)
+{
+	clocks->is_paused = true;
+}
+
 void clocks_end(struct clocks *clocks, bool stream_is_over)
 {
 	struct processor *processor = current(clocks);
 
-	pass_journal(clocks);
-	processor->now += call_time(clocks);
+	if (!clocks->is_paused) {
+		pass_journal(clocks);
+		processor->now +=
+			call_time(clocks) + (clocks->last_caller == clocks->current ? 0 : clocks->machine.far);
+		clocks->last_caller = clocks->current;
+	}
 	if (processor->now > clocks->last)
 		clocks->last = processor->now;
 	if (clocks->quotas)

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "allocator/search/group_search.h"
+#include "compare/policies.h"
 #include "simulate/run/machine.h"
 
 struct clocks;
@@ -18,6 +19,7 @@ enum modelled_lock {
 	LOCK_OF_FILESYSTEM,   /* s_md_lock */
 	LOCK_OF_ORPHANS,      /* of the orphan file, or the list's */
 	LINE_OF_ORPHAN_BLOCK, /* not a lock: a cache line that moves between processors */
+	LINE_OF_LIST,         /* of a list's read-write lock, which several readers may have */
 	MODELLED_LOCKS,
 };
 
@@ -41,13 +43,20 @@ void clocks_destroy(struct clocks *clocks);
 /* For contention_simulate(): a group is busy while another processor's turn holds its lock. */
 const struct contention *clocks_contention(const struct clocks *clocks);
 
+/* For policy_observe_locks(). */
+const struct lock_observer *clocks_observer(const struct clocks *clocks);
+
 /* Begins a turn and returns its stream; at least one stream must not be over. */
 unsigned int clocks_begin(struct clocks *clocks);
 
-/* The turn's stream takes a lock `times` times. */
+/* The turn's stream takes a lock `times` times. The last group's is held until the turn or clocks_pause() ends it:
+ * other locks are taken inside. */
 void clocks_lock(struct clocks *clocks, enum modelled_lock kind, uint32_t index, uint64_t times);
 
-/* Ends the turn. */
+/* Ends the turn amid a call: other processors that are earlier come before its rest. */
+void clocks_pause(struct clocks *clocks);
+
+/* Ends the turn, and the call unless it was paused. */
 void clocks_end(struct clocks *clocks, bool stream_is_over);
 
 /* Seconds since the beginning, by the clock of the turn's processor. */

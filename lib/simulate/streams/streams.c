@@ -72,32 +72,25 @@ static errcode_t run_turns(struct stream_run *run, struct share *share, unsigned
 	return 0;
 }
 
-static uint64_t global_locks(struct simulation *simulation)
-{
-	return policy_read_stats(simulation->image->mb).global_locks - simulation->journal_locks;
-}
-
 errcode_t streams_commit(struct simulation *simulation)
 {
 	if (!simulation->clocks)
 		return ext2mb_commit(simulation->image->mb);
-	uint64_t before = global_locks(simulation);
+	policy_observe_locks(simulation->image->mb, NULL);
 	errcode_t error = ext2mb_commit(simulation->image->mb);
 
-	simulation->journal_locks += global_locks(simulation) - before;
+	policy_observe_locks(simulation->image->mb, clocks_observer(simulation->clocks));
 	return error;
 }
 
-/* Runs a turn on the processor with the earliest clock. The allocator reports its group locks through
- * clocks_contention(). */
+/* Runs a turn on the processor with the earliest clock. The allocator reports its locks through clocks_contention() and
+ * clocks_observer(). */
 static errcode_t run_modelled_turn(struct stream_run *run, struct share *share)
 {
 	unsigned int stream = clocks_begin(run->clocks);
-	uint64_t locks = global_locks(run->simulation);
 	bool is_over = false;
 	errcode_t error = run->step(run->context, run->workers[stream], stream, &is_over);
 
-	clocks_lock(run->clocks, LOCK_OF_FILESYSTEM, 0, global_locks(run->simulation) - locks);
 	clocks_end(run->clocks, is_over);
 	share->open_count -= is_over;
 	return error;
@@ -237,6 +230,7 @@ static errcode_t pretend_machine(struct stream_run *run)
 		return error;
 	simulation->clocks = run->clocks;
 	contention_simulate(simulation->image->mb, clocks_contention(run->clocks));
+	policy_observe_locks(simulation->image->mb, clocks_observer(run->clocks));
 	return 0;
 }
 
@@ -286,6 +280,7 @@ errcode_t streams_run(struct simulation *simulation, unsigned int count, stream_
 	if (!error)
 		error = run_shares(&run, threads, cost);
 	contention_simulate(simulation->image->mb, NULL);
+	policy_observe_locks(simulation->image->mb, NULL);
 	if (!error && run.clocks)
 		cost->modelled = clocks_cost(run.clocks);
 	simulation->clocks = NULL;

@@ -16,6 +16,7 @@
 struct container {
 	_Alignas(128) uint64_t appends; /* of fallocate2 */
 	uint64_t rounds;
+	bool is_shrinking; /* amid a truncation, with a modelled machine */
 };
 
 struct job {
@@ -260,12 +261,16 @@ static bool is_late(struct job *job)
 	return time >= atomic_load_explicit(&job->deadline, memory_order_relaxed);
 }
 
-/* Frees take their groups' locks, extent by extent. */
-static void lock_groups(const struct simulation *simulation, const struct simulated_file *file)
+/* Frees the last extent, under its group's lock, in a turn of its own: others go on meanwhile. */
+static errcode_t free_last_extent(const struct job *job, struct simulated_file *file, struct ext2mb_worker *worker)
 {
-	for (size_t index = 0; simulation->clocks && index < file->map.count; index++)
-		clocks_lock(simulation->clocks, LOCK_OF_GROUP,
-		            image_block_group(simulation->image, file->map.extents[index].physical), 1);
+	const struct file_extent *last = &file->map.extents[file->map.count - 1];
+
+	clocks_lock(job->simulation->clocks, LOCK_OF_GROUP, image_block_group(job->simulation->image, last->physical),
+	            1);
+	if (file->map.count > 1)
+		clocks_pause(job->simulation->clocks);
+	return simulated_file_shrink(file, worker, last->logical);
 }
 
 static bool is_commit_due(struct job *job, const struct container *container)
@@ -284,11 +289,14 @@ static bool is_commit_due(struct job *job, const struct container *container)
 static errcode_t truncate_file(struct job *job, struct container *container, struct simulated_file *file,
                                struct ext2mb_worker *worker, bool *is_over)
 {
+	bool has_turns = job->simulation->clocks && file->map.count;
 	errcode_t error;
 
-	lock_groups(job->simulation, file);
 	ext2mb_file_truncate(worker, file->handle, 0);
-	error = simulated_file_truncate(file, worker);
+	error = has_turns ? free_last_extent(job, file, worker) : simulated_file_truncate(file, worker);
+	container->is_shrinking = file->blocks;
+	if (error || container->is_shrinking)
+		return error;
 	container->rounds++;
 	if (!error && is_commit_due(job, container))
 		error = streams_commit(job->simulation);
@@ -305,7 +313,7 @@ static errcode_t fallocate2_step(void *context, struct ext2mb_worker *worker, un
 	bool takes_turns = !job->simulation->threads;
 
 	do {
-		if (file->blocks == job->file_blocks)
+		if (file->blocks == job->file_blocks || container->is_shrinking)
 			return truncate_file(job, container, file, worker, is_over);
 		container->appends++;
 		errcode_t error = simulated_file_append(NULL, file, worker, next_end(job, file), job->flags);
