@@ -34,8 +34,7 @@ static const struct workload_option unlink_options[] = {
 	[STREAMS] = { "streams", "N", SETTING_NUMBER, 4, 1, 1024, "how many extract at the same time" },
 	[LATE] = { "late", NULL, SETTING_FLAG, 0, 0, 1, "make directories when their first files come" },
 	[BATCH] = { "batch", "N", SETTING_NUMBER, 5000, 1, 1000000000, "deletions between two commits" },
-	[PLACES] = { "places", "N", SETTING_NUMBER, 6, 1, 1000000,
-	             "commits between two writes of a block to its place" },
+	[PLACES] = { "places", "N", SETTING_NUMBER, 6, 1, 1000000, "commits between two writebacks to the places" },
 	[ORDER] = { "order", "inode|readdir|name", SETTING_CHOICE, BY_INODE, 0, 0, "of the directories' deletion" },
 	[KEEP] = { "keep", NULL, SETTING_FLAG, 0, 0, 1, "do not delete the files after all" },
 	{ 0 },
@@ -247,37 +246,38 @@ static errcode_t open_counts(struct unlink_job *job)
 	return error;
 }
 
-static void mark(struct unlink_job *job, enum metadata_kind kind, size_t block, uint32_t commit)
+static void mark(struct unlink_job *job, enum metadata_kind kind, size_t block, uint32_t deletion)
 {
-	uint32_t places = (uint32_t)job->simulation->settings[PLACES].number;
+	const struct setting *settings = job->simulation->settings;
+	const struct writeback writeback = { .changes = settings[BATCH].number, .commits = settings[PLACES].number };
 
-	dirty_blocks_mark(&job->dirty[kind], block, commit);
-	dirty_blocks_mark(&job->placed[kind], block, (commit - 1) / places + 1);
-	job->commits = commit;
+	job->commits = deletion / writeback.changes + 1;
+	dirty_blocks_mark(&job->dirty[kind], block, (uint32_t)job->commits);
+	dirty_blocks_change(&job->placed[kind], &writeback, block, deletion);
 }
 
 /* A bitmap of the group changes, and with it the group's descriptor. */
-static void mark_bitmap(struct unlink_job *job, enum metadata_kind kind, uint32_t group, uint32_t commit)
+static void mark_bitmap(struct unlink_job *job, enum metadata_kind kind, uint32_t group, uint32_t deletion)
 {
-	mark(job, kind, group, commit);
-	mark(job, DESCRIPTORS, group / job->simulation->image->descriptors_per_block, commit);
+	mark(job, kind, group, deletion);
+	mark(job, DESCRIPTORS, group / job->simulation->image->descriptors_per_block, deletion);
 }
 
 /* Marks the blocks that the deletion of a file changes, without the directory's. */
-static void mark_file(struct unlink_job *job, const struct simulated_file *file, uint32_t commit)
+static void mark_file(struct unlink_job *job, const struct simulated_file *file, uint32_t deletion)
 {
 	const struct image *image = job->simulation->image;
 	uint32_t group = (file->ino - 1) / image->geometry.inodes_per_group;
 	size_t in_group = (file->ino - 1) % image->geometry.inodes_per_group;
 
-	mark_bitmap(job, INODE_BITMAPS, group, commit);
+	mark_bitmap(job, INODE_BITMAPS, group, deletion);
 	mark(job, INODE_TABLES,
 	     (size_t)group * image->table_blocks_per_group +
 	             in_group * image->format.inode_bytes / image->format.block_bytes,
-	     commit);
+	     deletion);
 	/* An extent of a small file never reaches into the next group. */
 	for (size_t index = 0; index < file->map.count; index++)
-		mark_bitmap(job, BLOCK_BITMAPS, image_block_group(image, file->map.extents[index].physical), commit);
+		mark_bitmap(job, BLOCK_BITMAPS, image_block_group(image, file->map.extents[index].physical), deletion);
 }
 
 static errcode_t delete_files(struct unlink_job *job, struct file_set *directory, uint64_t *deleted)
@@ -288,7 +288,7 @@ static errcode_t delete_files(struct unlink_job *job, struct file_set *directory
 	for (size_t index = 0; index < directory->count; index++, ++*deleted) {
 		errcode_t error = interrupt_pending() ? EINTR : 0;
 
-		mark_file(job, &directory->files[index], (uint32_t)(*deleted / batch_files) + 1);
+		mark_file(job, &directory->files[index], (uint32_t)*deleted);
 		if (!error)
 			error = simulated_file_delete(&directory->files[index], image->worker);
 		if (!error && (*deleted + 1) % batch_files == 0)
@@ -309,8 +309,12 @@ static uint64_t sum_writes(const struct dirty_blocks *kinds)
 }
 
 /* Adds the writes of a filesystem with a journal: each commit there, and later each block in place. */
-static void add_journal(const struct unlink_job *job, uint64_t logged)
+static void add_journal(struct unlink_job *job, uint64_t logged)
 {
+	const struct dirty_blocks *bitmaps = &job->placed[BLOCK_BITMAPS];
+
+	for (unsigned int kind = 0; kind < METADATA_KINDS; kind++)
+		dirty_blocks_write_rest(&job->placed[kind]);
 	uint32_t block_bytes = job->simulation->image->format.block_bytes;
 	uint64_t tags = (block_bytes - JOURNAL_HEADER_BYTES) / JOURNAL_TAG_BYTES;
 	double journal = (double)(logged + logged / tags + 2 * job->commits) * block_bytes / (1 << 20);
@@ -322,6 +326,9 @@ static void add_journal(const struct unlink_job *job, uint64_t logged)
 			   { "journal_mib", "MiB into a journal", journal, 1 },
 			   { "places_mib", "MiB to their places", places, 1 },
 			   { "written_mib", "MiB written, of both", journal + places, 1 },
+			   { "bitmap_places", "Writes of a block bitmap to its place",
+	                     (double)bitmaps->writes / (double)bitmaps->distinct, 1 },
+			   { "bitmap_most_places", "Most of one", dirty_blocks_most(bitmaps), 0 },
 			   { 0 },
 		   });
 }
@@ -350,7 +357,7 @@ static void add_reads(const struct unlink_job *job)
 		   });
 }
 
-static void add_writes(const struct unlink_job *job)
+static void add_writes(struct unlink_job *job)
 {
 	const struct dirty_blocks *bitmaps = &job->dirty[BLOCK_BITMAPS], *inode_bitmaps = &job->dirty[INODE_BITMAPS];
 	uint64_t writes = sum_writes(job->dirty);
