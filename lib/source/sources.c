@@ -331,10 +331,11 @@ static errcode_t add_base(struct stack *stack, size_t count, struct pool *pool, 
 static errcode_t merge(struct stack *stack, const struct source_layering *layering, struct pool *pool,
                        struct tree **ret, struct problem *problem)
 {
-	const struct merge_options options = {
+	struct merge_options options = {
 		.keeping = layering->keeping,
 		.follows_links = layering->follows_links,
 		.pool = pool,
+		.below = stack->base ? stack->base->files : NULL,
 		.links = stack->options->links,
 		.warnings = stack->options->warnings,
 	};
@@ -346,6 +347,7 @@ static errcode_t merge(struct stack *stack, const struct source_layering *layeri
 	}
 	errcode_t error = links ? add_base(stack, links, pool, problem) : 0;
 
+	options.has_base_layer = stack->has_base_layer;
 	return error ? error :
 	               tree_merge(stack->layers, (uint32_t)(stack->count + stack->has_base_layer), &options, ret,
 	                          problem);

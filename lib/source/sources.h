@@ -14,6 +14,7 @@ struct source_base {
 	errcode_t (*find)(void *context, const char *const *paths, size_t count, struct pool *pool, struct tree **ret,
 	                  struct problem *problem);
 	void *context;
+	const struct lower_files *files; /* all of it, for symbolic links to its directories; NULL: none is followed */
 };
 
 /* How sources are laid over each other. */

@@ -50,9 +50,10 @@ static errcode_t make_empty_tree(struct tree **ret)
 	return error;
 }
 
+/* below: the files of the image, where links of the sources may lead to; NULL: none is followed. */
 static errcode_t read_sources(const struct update_options *options, const struct volume *volume, const char *base,
-                              struct pool *pool, struct run_files *files, struct update_report *report,
-                              struct tree **ret, struct problem *problem)
+                              const struct lower_files *below, struct pool *pool, struct run_files *files,
+                              struct update_report *report, struct tree **ret, struct problem *problem)
 {
 	struct linked_files linked;
 	struct source_layering layering = options->layering;
@@ -74,6 +75,7 @@ static errcode_t read_sources(const struct update_options *options, const struct
 	};
 	layering.base = &linked.functions;
 	linked_files_init(&linked, volume, base);
+	linked.functions.files = below;
 	const struct source_reading reading = {
 		.sources = options->sources,
 		.source_count = options->source_count,
@@ -100,6 +102,26 @@ static errcode_t read_sources(const struct update_options *options, const struct
 		error = layer_cache_warnings(scan.layers, &report->warnings);
 	}
 	layer_cache_close(scan.layers);
+	return error;
+}
+
+/* The tree of all sources, as if they were laid over the image one by one. */
+static errcode_t read_tree(const struct update_options *options, const struct volume *volume, struct pool *pool,
+                           struct run_files *files, struct update_report *report, struct update_plan *plan,
+                           struct problem *problem)
+{
+	struct image_links links;
+
+	if (!options->layering.follows_links)
+		return read_sources(options, volume, plan->base, NULL, pool, files, report, &plan->tree, problem);
+	errcode_t error = image_links_open(volume, plan->base, &links);
+
+	if (error)
+		return problem_set(problem, error, options->image, "cannot follow its symbolic links");
+	error = read_sources(options, volume, plan->base, &links.files, pool, files, report, &plan->tree, problem);
+	if (!error)
+		error = image_links_follow(options, &links, pool, plan->tree, &report->links.followed, problem);
+	image_links_close(&links);
 	return error;
 }
 
@@ -224,10 +246,7 @@ static errcode_t update_with(const struct update_options *options, struct pool *
 		update_plan_free(&plan);
 		return error;
 	}
-	error = read_sources(options, &target.volume, plan.base, pool, files, report, &plan.tree, problem);
-	if (!error && options->layering.follows_links)
-		error = image_links_follow(options, &target.volume, plan.base, pool, plan.tree, &report->links.followed,
-		                           problem);
+	error = read_tree(options, &target.volume, pool, files, report, &plan, problem);
 	/* Nothing of the image is in a directory that is not there. */
 	if (!error)
 		error = into_find(options, &target.volume, &plan, &report->warnings, &is_new, problem);

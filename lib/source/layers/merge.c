@@ -491,6 +491,18 @@ static errcode_t copy_origins(struct merge *merge)
 	return 0;
 }
 
+/* As if the layers were laid over what is below them one by one. */
+static errcode_t follow_links(struct merge *merge)
+{
+	const struct merge_options *options = merge->options;
+	const struct lower_layers lower = { merge->layers, options->has_base_layer, options->below };
+	errcode_t error = 0;
+
+	for (uint32_t i = options->below ? lower.first : 1; !error && i < merge->layer_count; i++)
+		error = whiteouts_follow_directories(&lower, i, options->pool, &merge->links.followed, merge->problem);
+	return error;
+}
+
 static errcode_t merge_layers(struct merge *merge)
 {
 	uint32_t origin_count = 0;
@@ -498,11 +510,11 @@ static errcode_t merge_layers(struct merge *merge)
 
 	for (uint32_t i = 0; !error && i < merge->layer_count; i++)
 		error = prepare_layer(merge, &merge->layers[i]);
-	for (uint32_t i = 1; !error && merge->options->follows_links && i < merge->layer_count; i++)
-		error = whiteouts_follow_directories(merge->layers, i, merge->options->pool, &merge->links.followed,
-		                                     merge->problem);
+	if (!error && merge->options->follows_links)
+		error = follow_links(merge);
 	if (!error)
-		error = whiteouts_resolve_links(merge->layers, merge->layer_count, merge->problem);
+		error = whiteouts_resolve_links(merge->layers, merge->layer_count, merge->options->below,
+		                                merge->problem);
 	/* Resolving links may have added origins. */
 	for (uint32_t i = 0; !error && i < merge->layer_count; i++) {
 		merge->layers[i].first_origin = origin_count;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "source/kind/links_below.h"
+#include "source/layers/directory_links.h"
 #include "support/run/pool.h"
 #include "tree/tree.h"
 
@@ -57,8 +58,10 @@ struct merge_options {
 	enum whiteout_keeping keeping; /* what becomes of whiteouts that hide something of layers that are not here */
 	bool follows_links;            /* see source/layers/directory_links.h; needs the pool */
 	struct pool *pool;
-	struct directory_links *links; /* is counted up; NULL: nobody asks */
-	struct warnings *warnings;     /* gets one if links were replaced; may be NULL */
+	const struct lower_files *below; /* what the lowest layer will be laid over, for links alone; NULL: nothing */
+	bool has_base_layer;             /* the lowest layer has files of that, for hard links alone */
+	struct directory_links *links;   /* is counted up; NULL: nobody asks */
+	struct warnings *warnings;       /* gets one if links were replaced; may be NULL */
 };
 
 /*

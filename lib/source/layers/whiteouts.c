@@ -271,6 +271,8 @@ struct view {
 	uint32_t top;
 	uint32_t before; /* only members of the top layer before this one are there */
 	bool only_hides; /* the top layer hides what is below, but what it has itself is not looked at */
+	uint32_t first;  /* the lowest layer that counts */
+	const struct lower_files *below;
 };
 
 /* Finds what has this path: *layer and *node; TREE_ROOT if nothing has, then *layer is the one with the obstacle. */
@@ -279,7 +281,7 @@ static errcode_t find(const struct view *view, const char *path, uint32_t *layer
 {
 	*node = TREE_ROOT;
 	*obstacle = (struct obstacle){ 0 };
-	for (*layer = view->top + 1; *node == TREE_ROOT && !obstacle->hides && (*layer)-- > 0;) {
+	for (*layer = view->top + 1; *node == TREE_ROOT && !obstacle->hides && (*layer)-- > view->first;) {
 		SCOPE_FREE char *copy = strdup(path);
 
 		if (!copy)
@@ -300,6 +302,8 @@ static errcode_t look(const void *context, const char *path, uint16_t *mode, cha
 
 	*mode = 0;
 	*target = NULL;
+	if (!error && number == TREE_ROOT && !obstacle.hides && view->below)
+		return view->below->look(view->below->context, path, mode, target);
 	if (error || number == TREE_ROOT)
 		return error;
 	const struct tree_node *node = &view->layers[layer].tree->nodes[number];
@@ -309,14 +313,15 @@ static errcode_t look(const void *context, const char *path, uint16_t *mode, cha
 	return S_ISLNK(node->mode) && !*target ? ENOMEM : 0;
 }
 
-errcode_t whiteouts_follow_directories(struct merge_layer *layers, uint32_t top, struct pool *pool, uint64_t *followed,
-                                       struct problem *problem)
+errcode_t whiteouts_follow_directories(const struct lower_layers *lower, uint32_t top, struct pool *pool,
+                                       uint64_t *followed, struct problem *problem)
 {
-	const struct view view = { layers, top, .before = UINT32_MAX, .only_hides = true };
-	const struct lower_files lower = { look, &view };
-	struct merge_layer *layer = &layers[top];
+	const struct view view = { lower->layers,      top,          .before = UINT32_MAX,
+		                   .only_hides = true, lower->first, lower->below };
+	const struct lower_files files = { look, &view };
+	struct merge_layer *layer = &lower->layers[top];
 
-	return directory_links_follow(layer->tree, &lower, layer->whiteouts != WHITEOUTS_NONE,
+	return directory_links_follow(layer->tree, &files, layer->whiteouts != WHITEOUTS_NONE,
 	                              layer->below.order ? &layer->below.order : NULL, pool, followed, problem);
 }
 
@@ -341,10 +346,11 @@ static errcode_t find_through_links(const struct view *view, const char *target,
 	return error || !path ? error : find(view, path, layer, node, obstacle);
 }
 
-static errcode_t resolve(struct merge_layer *layers, uint32_t top, uint32_t number, struct problem *problem)
+static errcode_t resolve(struct merge_layer *layers, uint32_t top, uint32_t number, const struct lower_files *below,
+                         struct problem *problem)
 {
 	struct link_below *link = links_below_find(&layers[top].below, &layers[top].tree->nodes[number]);
-	const struct view view = { layers, top, .before = link->order };
+	const struct view view = { layers, top, .before = link->order, .below = below };
 	struct obstacle obstacle;
 	uint32_t layer, found;
 	errcode_t error = find(&view, link->target, &layer, &found, &obstacle);
@@ -387,7 +393,8 @@ void whiteouts_follow_link(const struct merge_layer *layers, uint32_t *layer, ui
 }
 
 /* Resolves a layer's links to lower layers. The links of those layers are resolved already. */
-static errcode_t resolve_layer(struct merge_layer *layers, uint32_t top, struct problem *problem)
+static errcode_t resolve_layer(struct merge_layer *layers, uint32_t top, const struct lower_files *below,
+                               struct problem *problem)
 {
 	const struct tree *tree = layers[top].tree;
 
@@ -397,7 +404,7 @@ static errcode_t resolve_layer(struct merge_layer *layers, uint32_t top, struct 
 		if (tree_node_is_link(tree, number) || !find_link(&layers[top], number))
 			continue;
 		/* Each link may be looked for in thousands of layers. */
-		errcode_t error = interrupt_pending() ? EINTR : resolve(layers, top, number, problem);
+		errcode_t error = interrupt_pending() ? EINTR : resolve(layers, top, number, below, problem);
 
 		if (error)
 			return error;
@@ -413,10 +420,11 @@ static errcode_t resolve_layer(struct merge_layer *layers, uint32_t top, struct 
 	return 0;
 }
 
-errcode_t whiteouts_resolve_links(struct merge_layer *layers, uint32_t count, struct problem *problem)
+errcode_t whiteouts_resolve_links(struct merge_layer *layers, uint32_t count, const struct lower_files *below,
+                                  struct problem *problem)
 {
 	for (uint32_t layer = 1; layer < count; layer++) {
-		errcode_t error = resolve_layer(layers, layer, problem);
+		errcode_t error = resolve_layer(layers, layer, below, problem);
 
 		if (error)
 			return error;

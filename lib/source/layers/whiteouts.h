@@ -50,7 +50,12 @@ MUST_CHECK errcode_t whiteouts_intern_xattrs(const struct merge_layer *layer, ui
  * (source/layers/directory_links.h); of a layer with whiteouts, only what lies in directories that it implies. A link
  * that the layer removes is not there. layers[top] and those below have been read.
  */
-MUST_CHECK errcode_t whiteouts_follow_directories(struct merge_layer *layers, uint32_t top, struct pool *pool,
+struct lower_layers {
+	struct merge_layer *layers;
+	uint32_t first; /* the lowest that counts */
+	const struct lower_files *below;
+};
+MUST_CHECK errcode_t whiteouts_follow_directories(const struct lower_layers *lower, uint32_t top, struct pool *pool,
                                                   uint64_t *followed, struct problem *problem);
 
 /*
@@ -64,9 +69,11 @@ MUST_CHECK errcode_t whiteouts_follow_directories(struct merge_layer *layers, ui
  *
  * Finds what every link of layer->below leads to, which then says it: a layer and a node there. That node counts one
  * more link, and is read wherever it lies (tree_fix_contents()). layers: the lowest first. ENOENT where nothing has the
- * name or a layer hides it, EISDIR; the problem names the link and says which. ENOMEM.
+ * name or a layer hides it, EISDIR; the problem names the link and says which. below: files on the way to a target, as
+ * for merge_options. ENOMEM.
  */
-MUST_CHECK errcode_t whiteouts_resolve_links(struct merge_layer *layers, uint32_t count, struct problem *problem);
+MUST_CHECK errcode_t whiteouts_resolve_links(struct merge_layer *layers, uint32_t count,
+                                             const struct lower_files *below, struct problem *problem);
 
 /* From a name to the layer and the node of the file that it is a name of; to itself where it is not a link to below. */
 void whiteouts_follow_link(const struct merge_layer *layers, uint32_t *layer, uint32_t *node);

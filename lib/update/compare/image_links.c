@@ -7,20 +7,12 @@
 
 #include "image/contents.h"
 #include "image/lookup.h"
-#include "source/layers/directory_links.h"
-
-struct image_links {
-	const struct volume *volume;
-	const char *base;
-	struct map_walker *walker;
-};
 
 /* A target that is encrypted, or damaged, leads nowhere. */
-static errcode_t read_target(const struct image_links *links, const struct volume_inode *inode, char **target)
+static errcode_t read_target(struct map_walker *walker, const struct volume_inode *inode, char **target)
 {
 	size_t bytes;
-	errcode_t error =
-		inode->view.flags & EXT4_ENCRYPT_FL ? EUCLEAN : symlink_read(links->walker, inode, target, &bytes);
+	errcode_t error = inode->view.flags & EXT4_ENCRYPT_FL ? EUCLEAN : symlink_read(walker, inode, target, &bytes);
 
 	if (error != EUCLEAN)
 		return error;
@@ -52,22 +44,30 @@ static errcode_t look(const void *context, const char *path, uint16_t *mode, cha
 	if (error)
 		return error;
 	*mode = inode.view.mode;
-	return S_ISLNK(*mode) ? read_target(links, &inode, target) : 0;
+	return S_ISLNK(*mode) ? read_target(links->walker, &inode, target) : 0;
 }
 
-errcode_t image_links_follow(const struct update_options *options, const struct volume *volume, const char *base,
-                             struct pool *pool, struct tree *tree, uint64_t *followed, struct problem *problem)
+errcode_t image_links_open(const struct volume *volume, const char *base, struct image_links *links)
 {
-	struct map_walker walker;
-	uint64_t blocks_read = 0;
-	const struct image_links links = { volume, base, &walker };
-	const struct lower_files lower = { look, &links };
-	errcode_t error = map_walker_open(volume, (struct damage_listener){ 0 }, &blocks_read, &walker);
+	*links = (struct image_links){
+		.volume = volume,
+		.base = base,
+		.walker = &links->own_walker,
+		.files = { look, links },
+	};
+	return map_walker_open(volume, (struct damage_listener){ 0 }, &links->blocks_read, links->walker);
+}
 
-	if (error)
-		return error;
-	error = directory_links_follow(tree, &lower, options->layering.whiteouts != WHITEOUTS_NONE, NULL, pool,
-	                               followed, problem);
-	map_walker_close(&walker);
+void image_links_close(struct image_links *links)
+{
+	map_walker_close(links->walker);
+}
+
+errcode_t image_links_follow(const struct update_options *options, const struct image_links *links, struct pool *pool,
+                             struct tree *tree, uint64_t *followed, struct problem *problem)
+{
+	errcode_t error = directory_links_follow(tree, &links->files, options->layering.whiteouts != WHITEOUTS_NONE,
+	                                         NULL, pool, followed, problem);
+
 	return error ? problem_set(problem, error, options->image, "cannot follow its symbolic links") : 0;
 }
