@@ -149,6 +149,17 @@ mount_image() {
 	mounts="$work/$2 $mounts"
 }
 
+# locked_by_qemu FILE COMMAND...: runs it while FILE has the locks that QEMU has on the disk of a running machine.
+locked_by_qemu() {
+	python3 - "$@" <<-'END'
+		import fcntl, struct, subprocess, sys
+		with open(sys.argv[1], 'rb+') as image:
+		    for start in 100, 201:
+		        fcntl.fcntl(image, 37, struct.pack('hhqqi4x', fcntl.F_RDLCK, 0, start, 1, 0))  # F_OFD_SETLK
+		    sys.exit(subprocess.run(sys.argv[2:]).returncode)
+	END
+}
+
 # attach_loop FILE: prints a device through which FILE can be written. Where tests run side by side, losetup may
 # find one that was read-only a moment ago and still is (seen on Linux 6.18).
 attach_loop() {

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "populate/build/image_sink.h"
+#include "support/io/file_locks.h"
 #include "support/io/same_file.h"
 #include "support/run/interrupt.h"
 
@@ -53,6 +54,10 @@ static errcode_t open_in_place(struct output *output, struct problem *problem)
 	output->descriptor = open(output->path, O_RDWR | O_CLOEXEC);
 	if (output->descriptor < 0)
 		return problem_set(problem, errno, output->path, "cannot open");
+	/* A virtual machine would write into the filesystem meanwhile. */
+	if (file_locks_are_held(output->descriptor))
+		return problem_set_reason(problem, EBUSY, output->path, "cannot write into it", "it is in use");
+	file_locks_keep_qemu_out(output->descriptor);
 	if (output->is_device)
 		output->direct_descriptor = open_direct(output->descriptor);
 	errcode_t error = read_head(output, &output->head);
