@@ -95,4 +95,5 @@ source_sources := \
 	lib/source/unpack/unpack_stream.c \
 	lib/source/unpack/unpacked_store.c \
 	lib/source/unpack/window_budget.c \
+	lib/source/unpack/xz.c \
 	lib/source/unpack/zstd.c

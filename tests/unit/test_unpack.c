@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Random members of gzip and frames of zstd, whole, cut and damaged: what comes out is what zlib and libzstd say. */
+/*
+ * Random members of gzip, frames of zstd and streams of xz, whole, cut and damaged: what comes out is what zlib,
+ * libzstd and liblzma say.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -7,6 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <zlib.h>
+#if HAVE_LZMA
+#include <lzma.h>
+#endif
 #if HAVE_ZSTD
 #include <zstd.h>
 #endif
@@ -480,6 +486,55 @@ START_TEST(test_early_close)
 }
 END_TEST
 
+#if HAVE_LZMA
+static void append_stream(struct random *random, struct sample *sample, size_t count)
+{
+	static const lzma_check checks[] = { LZMA_CHECK_CRC32, LZMA_CHECK_CRC64, LZMA_CHECK_SHA256 };
+	const size_t start = sample->plain.count, room = lzma_stream_buffer_bound(count);
+	uint8_t *packed = calloc(1, room + 12);
+	size_t used = 0;
+
+	append_random(random, &sample->plain, count);
+	ck_assert_int_eq(lzma_easy_buffer_encode(random_below(random, 3), checks[random_below(random, 3)], NULL,
+	                                         sample->plain.data + start, count, packed, &used, room),
+	                 LZMA_OK);
+	append(&sample->packed, packed, used + 4 * random_below(random, 4));
+	free(packed);
+}
+
+START_TEST(test_streams)
+{
+	struct random random = random_start(__func__);
+
+	for (size_t round = 0; round < 4; round++) {
+		struct sample sample = { 0 };
+		struct bytes plain = { 0 };
+		char reason[160];
+
+		for (size_t i = 0; i < (round < 2 ? 3 : 10); i++)
+			append_stream(&random, &sample, random_below(&random, round < 2 ? 1000 : 200000));
+		for (size_t i = 0; i < SETTINGS; i++) {
+			struct bytes cut = sample.packed;
+
+			ck_assert_int_eq(unpack(xz_format, &sample.packed, &settings[i], &plain, reason), 0);
+			ck_assert(is_equal(&plain, &sample.plain));
+			cut.count -= 17 + random_below(&random, 10);
+			ck_assert_int_eq(unpack(xz_format, &cut, &settings[i], &plain, reason), EBADMSG);
+			sample.packed.data[sample.packed.count / 2] ^= 1;
+			errcode_t error = unpack(xz_format, &sample.packed, &settings[i], &plain, reason);
+
+			ck_assert_msg(error == EBADMSG || is_equal(&plain, &sample.plain), "round %zu", round);
+			sample.packed.data[sample.packed.count / 2] ^= 1;
+		}
+		append(&sample.packed, "garbage", 7);
+		ck_assert_int_eq(unpack(xz_format, &sample.packed, &settings[2], &plain, reason), EBADMSG);
+		free(plain.data);
+		free_sample(&sample);
+	}
+}
+END_TEST
+#endif
+
 #if HAVE_ZSTD
 static void append_frame(struct random *random, struct sample *sample, size_t count, int window_log)
 {
@@ -733,6 +788,9 @@ int main(void)
 	tcase_add_test(cases, test_early_close);
 #if HAVE_ZSTD
 	tcase_add_test(cases, test_frames);
+#endif
+#if HAVE_LZMA
+	tcase_add_test(cases, test_streams);
 #endif
 	tcase_add_test(cases, test_copies);
 	tcase_add_test(cases, test_unwanted);

@@ -84,3 +84,14 @@ const struct decoder_format archive_packer_format = {
 	.close = close_state,
 	.run = run,
 };
+
+const struct decoder_format *archive_packer_format_of(const struct archive_packing *packing)
+{
+	if (!packing)
+		return &plain_format;
+	if (packing->support == archive_read_support_filter_gzip)
+		return &gzip_format;
+	if (packing->support == archive_read_support_filter_zstd && zstd_format)
+		return zstd_format;
+	return packing->support == archive_read_support_filter_xz && xz_format ? xz_format : &archive_packer_format;
+}

@@ -4,7 +4,11 @@
 
 #include <archive.h>
 
+#include "source/archive/archive_kind.h"
 #include "source/unpack/decoder.h"
+
+/* Returns what unpacks a packing: one of ours, or the following one. NULL: bytes stay as they are. */
+const struct decoder_format *archive_packer_format_of(const struct archive_packing *packing);
 
 /*
  * The context is an archive of libarchive's format "raw" whose only member has been begun. It is used by the thread

@@ -109,21 +109,11 @@ static errcode_t open_unpacker(struct unpacking *unpacking, struct unpacking_lev
 	return unpacking->packed > UNPACKING_MOST ? refuse_depth(unpacking) : 0;
 }
 
-static const struct decoder_format *format_of(const struct unpacking_level *level)
-{
-	if (!level->packing)
-		return &plain_format;
-	if (level->packing->support == archive_read_support_filter_gzip)
-		return &gzip_format;
-	return level->packing->support == archive_read_support_filter_zstd && zstd_format ? zstd_format :
-	                                                                                    &archive_packer_format;
-}
-
 static errcode_t open_level(struct unpacking *unpacking, struct unpacking_level *level)
 {
 	const struct scan_options *options = unpacking->options;
 	struct unpack_source source = {
-		.format = format_of(level),
+		.format = archive_packer_format_of(level->packing),
 		.file = level->from,
 		.counts = options ? options->counts : NULL,
 		.threads = options ? options->unpack_threads : 0,

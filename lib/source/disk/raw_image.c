@@ -172,19 +172,11 @@ static errcode_t open_libarchive(struct stream *stream, const struct raw_step *u
 	                          reason ? reason : "it is damaged");
 }
 
-static const struct decoder_format *format_for(const struct archive_packing *packing)
-{
-	return !packing                                                            ? &plain_format :
-	       packing->support == archive_read_support_filter_gzip                ? &gzip_format :
-	       packing->support == archive_read_support_filter_zstd && zstd_format ? zstd_format :
-	                                                                             &archive_packer_format;
-}
-
 /* Neither a packing nor a packer: bytes of a pipe as they are. */
 static errcode_t stream_open(const struct raw_step *unpacking, const struct form *form, struct stream **ret)
 {
 	struct stream *stream = *ret = calloc(1, sizeof(*stream));
-	const struct decoder_format *format = format_for(form->packing);
+	const struct decoder_format *format = archive_packer_format_of(form->packing);
 	struct stat status;
 	errcode_t error = 0;
 

@@ -68,6 +68,18 @@ errcode_t decoder_end(struct decoder *decoder)
 	return error;
 }
 
+errcode_t decoder_end_known(struct decoder *decoder, const char *reason)
+{
+	const struct packed_reader *reader = &decoder->reader;
+	errcode_t error = decoder_end(decoder);
+
+	if (error || !decoder->rest.at)
+		return error;
+	if (!reader->file->may_follow || !reader->file->may_follow(reader->bytes, reader->count))
+		return decoder_damaged(decoder, reason);
+	return 0;
+}
+
 errcode_t decoder_damaged(struct decoder *decoder, const char *reason)
 {
 	snprintf(decoder->reason, sizeof(decoder->reason), "%s", reason);

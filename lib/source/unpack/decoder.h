@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Decoders of files: gzip or zstd, which are read here, or anything else (source/archive/archive_packer.h). Files of
- * gzip and zstd are one or more members (zstd: frames), each of which can be unpacked without those before it.
+ * Decoders of files: gzip, zstd or xz, which are read here, or anything else (source/archive/archive_packer.h). Files
+ * of gzip and zstd are one or more members (zstd: frames), each of which can be unpacked without those before it.
  */
 #pragma once
 
@@ -65,8 +65,8 @@ extern const struct decoder_format gzip_format;
 /* No packing: unchanged bytes of a pipe. */
 extern const struct decoder_format plain_format;
 
-/* NULL: built without libzstd, so that libarchive has to. */
-extern const struct decoder_format *const zstd_format;
+/* NULL: built without libzstd or liblzma, so that libarchive has to. */
+extern const struct decoder_format *const zstd_format, *const xz_format;
 
 /* Begins at a member. Also after a failure it is to be closed. ENOMEM. */
 MUST_CHECK errcode_t decoder_open(struct decoder *decoder, const struct decoder_format *format, void *context,
@@ -78,6 +78,9 @@ MUST_CHECK errcode_t decoder_run(struct decoder *decoder, uint8_t *bytes, size_t
 
 /* For formats: nothing comes any more. Looks for what follows. ENOMEM, errors of reading. */
 MUST_CHECK errcode_t decoder_end(struct decoder *decoder);
+
+/* The same where only zeros and what the file's may_follow() knows may follow; else EBADMSG with this reason. */
+MUST_CHECK errcode_t decoder_end_known(struct decoder *decoder, const char *reason);
 
 /* Records why; EBADMSG. */
 errcode_t decoder_damaged(struct decoder *decoder, const char *reason);

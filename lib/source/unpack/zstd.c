@@ -155,19 +155,6 @@ static errcode_t failure(struct decoder *decoder, size_t result)
 	return decoder_damaged(decoder, reason);
 }
 
-/* No frame begins. */
-static errcode_t end(struct decoder *decoder)
-{
-	struct packed_reader *reader = &decoder->reader;
-	errcode_t error = decoder_end(decoder);
-
-	if (error || !decoder->rest.at)
-		return error;
-	if (!reader->file->may_follow || !reader->file->may_follow(reader->bytes, reader->count))
-		return decoder_damaged(decoder, "Zstd decompression failed: Unknown frame descriptor");
-	return 0;
-}
-
 static errcode_t run(struct decoder *decoder, uint8_t *bytes, size_t room, size_t *written)
 {
 	struct packed_reader *reader = &decoder->reader;
@@ -180,7 +167,7 @@ static errcode_t run(struct decoder *decoder, uint8_t *bytes, size_t room, size_
 		if (error)
 			return error;
 		if (decoder->place == DECODER_BEFORE_MEMBER && !is_frame(reader->bytes, reader->count))
-			return end(decoder);
+			return decoder_end_known(decoder, "Zstd decompression failed: Unknown frame descriptor");
 		ZSTD_inBuffer in = { reader->bytes, reader->count, 0 };
 		ZSTD_outBuffer out = { bytes, room, *written };
 		size_t result = ZSTD_decompressStream(state->stream, &out, &in);
