@@ -113,7 +113,7 @@ static const struct figures cases[] = {
 	  3,
 	  0,
 	  VERDICT_BOTH,
-	  "e4defrag finds no room to join files: free more first, or copy everything." },
+	  "The free space is in pieces as short as theirs: free more first, or copy everything (e2populate -d)." },
 	/* A sixty-fourth of little free space. */
 	{ { { 100, 1, 100, 0, 0, 0 } }, 64, 16, 0, VERDICT_FINE, "Nothing needs to be done." },
 	{ { { 100, 1, 100, 0, 0, 0 } },
@@ -134,7 +134,22 @@ static const struct figures cases[] = {
 	  0,
 	  1000,
 	  VERDICT_FILES,
-	  "Too little is free to join the pieces of files: free some space first." },
+	  "Too little is free to join more than a few pieces of files: free some space first, or copy everything "
+	  "(e2populate -d)." },
+	/* Little of a large filesystem, which is long, is enough. */
+	{ { { 1, 10, 10, 5, 0, 0 } },
+	  2,
+	  20,
+	  1000,
+	  VERDICT_FILES,
+	  "e4defrag on the scattered files (mounted) can join them." },
+	{ { { 1, 10, 10, 5, 0, 0 } },
+	  2,
+	  6,
+	  1000,
+	  VERDICT_FILES,
+	  "Too little is free to join more than a few pieces of files: free some space first, or copy everything "
+	  "(e2populate -d)." },
 };
 
 static void take(struct report_kinds *kinds, const struct alike *alike)

@@ -35,6 +35,15 @@
 /* Less is free than mke2fs reserves for root by default: the rest is in pieces, however well files were laid out. */
 #define LITTLE_FREE_PERCENT 5
 
+/*
+ * The kernel gives copies the longer free extents first. What is joined gives its pieces back, so that free space of an
+ * eighth of the files lets e4defrag join a third of their pieces; that of an eighteenth, a fifth.
+ */
+#define ROOM_SHARE 8
+
+/* Free extents count as found by copies if at least so much of the free space is in those of their length. */
+#define LEAST_FREE_PERCENT 25.0
+
 /* Indexed directories are half full at least, until names are removed. */
 #define EMPTY_DIRECTORY_BYTES (64u << 10)
 #define EMPTY_DIRECTORY_BLOCKS 16
@@ -277,6 +286,30 @@ static void advise_on_damage(const struct report_filesystem *filesystem, struct 
 		advise(verdict, "Parts of it cannot be read: run e2fsck first.");
 }
 
+/*
+ * Whether half of the copies would get longer free extents than the pieces are. The kernel takes long ones first, but
+ * not those among many short ones: it chooses groups by their free extents' mean.
+ */
+static bool has_longer_free_extents(const struct report *report)
+{
+	const struct report_kind *scattered = &report->files.kinds.scattered;
+	uint64_t left = free_blocks(report), pieces = scattered->surplus_runs + scattered->files;
+
+	if (!report->has_free || !left)
+		return !report->has_free;
+	double share = 50 * (double)least(scattered->blocks, left) / (double)left;
+	double percent = share > LEAST_FREE_PERCENT ? share : LEAST_FREE_PERCENT;
+
+	return histogram_weighted_percentile(&report->free.sizes, 100 - percent) * pieces > scattered->blocks;
+}
+
+static bool has_room_for_copies(const struct report *report)
+{
+	const struct report_kinds *kinds = &report->files.kinds;
+
+	return free_blocks(report) * ROOM_SHARE >= kinds->scattered.blocks - kinds->too_large.blocks;
+}
+
 /* Advises on scattered files, of which e4defrag handles some, all or none. */
 static void advise_on_scattered(const struct report *report, struct report_verdict *verdict)
 {
@@ -284,7 +317,12 @@ static void advise_on_scattered(const struct report *report, struct report_verdi
 	const struct report_kinds *kinds = &report->files.kinds;
 	uint64_t not_joined = kinds->refused.files + kinds->too_large.files;
 
-	if (!not_joined)
+	/* The kernel takes the best of the first 200 free extents from the file on. */
+	if (verdict->kind == VERDICT_BOTH && not_joined < kinds->scattered.files)
+		advise(verdict,
+		       "e4defrag on the scattered files (mounted) leaves fewer pieces where longer ones are free "
+		       "near a file.");
+	else if (!not_joined)
 		advise(verdict, "e4defrag on the scattered files (mounted) can join them.");
 	else if (not_joined < kinds->scattered.files)
 		advise(verdict, "e4defrag on the scattered files (mounted) can join some of them.");
@@ -304,8 +342,28 @@ static void advise_on_scattered(const struct report *report, struct report_verdi
 		advise(verdict,
 		       "The kernel moves nothing with bigalloc: copy the scattered files, and rename the copies.");
 	} else {
-		advise(verdict, "e4defrag refuses some for what they are: copy these, and rename the copies.");
+		advise(verdict, kinds->refused.files < kinds->scattered.files ?
+		                        "e4defrag refuses some for what they are: copy these, and rename the copies." :
+		                        "e4defrag refuses them for what they are: copy them, and rename the copies.");
 	}
+}
+
+static void advise_on_files(const struct report *report, struct report_verdict *verdict)
+{
+	if (!has_room_for_copies(report)) {
+		advise(verdict,
+		       "Too little is free to join more than a few pieces of files: free some space first, or copy "
+		       "everything (e2populate -d).");
+		return;
+	}
+	if (!has_longer_free_extents(report)) {
+		advise(verdict, "The free space is in pieces as short as theirs: free more first, or copy everything "
+		                "(e2populate -d).");
+		return;
+	}
+	if (verdict->kind == VERDICT_BOTH)
+		advise(verdict, "Copying everything (e2populate -d) mends both.");
+	advise_on_scattered(report, verdict);
 }
 
 /* Advises on room, whatever the layout. */
@@ -339,12 +397,9 @@ static const char *help_for(const struct report *report)
 		[VERDICT_SPLIT] = "Nothing needs to be done: they cost a seek more each.",
 		[VERDICT_SPARSE] = "Nothing needs to be done: holes and unwritten parts make the pieces.",
 		[VERDICT_FREE_SPACE] = "New files will be in short pieces: free more, or copy everything.",
-		[VERDICT_BOTH] = "e4defrag finds no room to join files: free more first, or copy everything.",
 	};
 
-	if (report->verdict.kind == VERDICT_FILES && has_little_free(report))
-		return "Too little is free to join the pieces of files: free some space first.";
-	if (report->verdict.kind != VERDICT_FILES && has_little_free(report))
+	if (has_little_free(report))
 		return "It is nearly full: new files will be in short pieces. Free some space.";
 	return help[report->verdict.kind];
 }
@@ -395,8 +450,8 @@ void verdict_make(struct report *report)
 
 	if (is_laid_out)
 		advise_on_room(report, verdict);
-	if (verdict->kind == VERDICT_FILES && !has_little_free(report))
-		advise_on_scattered(report, verdict);
+	if (verdict->kind == VERDICT_FILES || verdict->kind == VERDICT_BOTH)
+		advise_on_files(report, verdict);
 	else if (verdict->kind >= VERDICT_FREE_SPACE || !verdict->advice_count || has_little_free(report))
 		advise(verdict, help_for(report));
 	if (!is_laid_out)
