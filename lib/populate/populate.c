@@ -329,9 +329,25 @@ static bool reads_contents_last(const struct populating *run)
 	       !are_many_zeros(run, most_zero_blocks(run));
 }
 
+#define METADATA_BYTES_PER_INODE 512 /* with its names, roughly */
+
+/*
+ * The layers of other images must not keep this one from its disk. Before anything is copied: what was unpacked goes
+ * with it. Where blocks are shared, nobody knows how much room the image takes.
+ */
+static void make_room(const struct populating *run)
+{
+	const struct populate_options *options = run->work.options;
+
+	if (options->layer_cache.path && output_is_fresh(&run->output) && !block_sharing_is_possible(&run->file))
+		layer_cache_make_room(&options->layer_cache, run->file.image.descriptor,
+		                      run->plan.data_bytes + run->scanned.inode_count * METADATA_BYTES_PER_INODE);
+}
+
 static errcode_t copy(struct populating *run)
 {
 
+	make_room(run);
 	begin_stage(run, POPULATE_COPY);
 	errcode_t error = copy_files(&run->plan, &run->file, &run->work, reads_contents_last(run), &run->attempt.found);
 	if (error)

@@ -131,6 +131,11 @@ errcode_t block_sharing_check(const struct plan *plan, const struct image_file *
 	return check_sources(plan, work);
 }
 
+bool block_sharing_is_possible(const struct image_file *file)
+{
+	return is_regular(file->image.descriptor) && !try_sharing(file->image.descriptor, file->image.descriptor);
+}
+
 struct block_sharing block_sharing_create(const struct plan *plan, const struct image_file *file)
 {
 	int image = file->image.descriptor;

@@ -39,6 +39,9 @@ struct block_sharing {
 MUST_CHECK errcode_t block_sharing_check(const struct plan *plan, const struct image_file *file,
                                          const struct workplace *work);
 
+/* Can the filesystem that the image is on share blocks at all? */
+bool block_sharing_is_possible(const struct image_file *file);
+
 struct block_sharing block_sharing_create(const struct plan *plan, const struct image_file *file);
 
 /*

@@ -370,6 +370,20 @@ bool cache_make_room(struct layer_cache *cache, uint64_t bytes)
 	return dropped.packs;
 }
 
+void layer_cache_make_room(const struct layer_cache_place *place, int descriptor, uint64_t bytes)
+{
+	struct layer_cache *cache = NULL;
+	struct problem problem = { 0 };
+	struct stat file, folder;
+	errcode_t error = layer_cache_open(place, &cache, &problem);
+
+	if (!error && cache && !fstat(descriptor, &file) && !fstat(cache->directory, &folder) &&
+	    file.st_dev == folder.st_dev)
+		cache_make_room(cache, bytes);
+	layer_cache_close(cache);
+	problem_clear(&problem);
+}
+
 void layer_cache_trim(struct layer_cache *cache)
 {
 	struct problem problem = { 0 };

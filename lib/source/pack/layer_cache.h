@@ -124,6 +124,13 @@ MUST_CHECK errcode_t layer_cache_unpin(struct layer_cache *cache, const char *di
 void layer_cache_trim(struct layer_cache *cache);
 
 /*
+ * Makes room for so many bytes of this open file where it is on the disk of the cache, and packs that are neither used
+ * nor pinned have so much: drops those that were not used for longest. Does nothing if there is no cache, or after an
+ * error.
+ */
+void layer_cache_make_room(const struct layer_cache_place *place, int descriptor, uint64_t bytes);
+
+/*
  * Compares all packs with their checksums, and drops those that are damaged: *count of them, each a warning. ENOMEM,
  * EINTR, errors of reading the folder.
  */
