@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The tasks on Ray. Workers stay and get tasks by the batch; results come back as lines."""
-import itertools
 import logging
 import math
 import os
@@ -11,6 +10,7 @@ import sys
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -19,9 +19,11 @@ import ray.exceptions
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 import ext2mb_fleet
-from ext2mb_fleet.seen import Seen, find_changes
-from ext2mb_fleet.task import CannotRun, Result, Settings, Task
-from ext2mb_fleet.worker import STATUS_NOT_RUN, Outcome, make_result, run_task
+from ext2mb_fleet.guard import Guard
+from ext2mb_fleet.local import scratch_bytes
+from ext2mb_fleet.seen import Seen
+from ext2mb_fleet.task import CannotRun, Limits, Result, Settings, Task
+from ext2mb_fleet.worker import STATUS_NOT_RUN, Outcome, Worker, make_result
 
 # A batch takes about so long: enough to make Ray's own work for it small, and little to do again if its node is lost.
 BATCH_SECONDS = 1.0
@@ -29,23 +31,31 @@ MOST_IN_BATCH = 200
 BATCHES_PER_SLOT = 2
 # How long nothing may be heard before the cluster's size is looked at again.
 SECONDS_BETWEEN_LOOKS = 5.0
+SECONDS_BETWEEN_REPORTS = 1.0
 SECONDS_TO_ANSWER = 10.0
 
 # What Ray puts around the worker's name.
 TERMINAL_ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
-# Of a local run; only results pass through it.
+# The address of a cluster that is started on this machine, and ends with the run.
+LOCAL = "local"
+# Of that one; only results pass through it.
 OBJECT_STORE_BYTES = 1 << 28
 
 
-class Needs(NamedTuple):
-    """What a task needs of its node, and how the cluster is reached."""
+class Tasks:
+    """Tasks that have the same limits follow each other in batches."""
 
-    address: str | None
-    threads: int
-    memory_bytes: int
-    scratch_bytes: int
-    retries: int
+    def __init__(self, tasks: Iterator[Task]) -> None:
+        self.tasks = tasks
+        self.next = next(tasks, None)
+
+    def take(self, most: int) -> list[Task]:
+        batch: list[Task] = []
+        while self.next and len(batch) < most and (not batch or self.next.limits == batch[0].limits):
+            batch.append(self.next)
+            self.next = next(self.tasks, None)
+        return batch
 
 
 class Batch(NamedTuple):
@@ -59,11 +69,12 @@ def run_batch(tasks: list[Task], settings: Settings) -> list[Result]:
     """On a node: the results of as many tasks as fit into the time, at least one; or up to the first failure."""
     started = time.monotonic()
     results = []
-    for task in tasks:
-        results.append(run_task(task, settings))
-        is_over = settings.stops_at_failure and results[-1].status
-        if is_over or time.monotonic() - started > 2 * BATCH_SECONDS:
-            break
+    with Worker(settings, is_shared=True) as worker, ThreadPoolExecutor(1, initializer=worker.confine_thread) as thread:
+        for task in tasks:
+            results.append(thread.submit(worker.run, task).result())
+            is_over = settings.stops_at_failure and results[-1].status
+            if is_over or time.monotonic() - started > 2 * BATCH_SECONDS:
+                break
     return results
 
 
@@ -71,7 +82,9 @@ Done = list[tuple[Task, Seen]]
 
 
 def look_at_batch(done: Done, settings: Settings) -> list[tuple[str, str]]:
-    return list(find_changes(done, settings))
+    with Worker(settings, is_shared=True) as worker, ThreadPoolExecutor(1, initializer=worker.confine_thread) as thread:
+        reasons = ((task.key, thread.submit(worker.find_change, task, seen).result()) for task, seen in done)
+        return [(key, reason) for key, reason in reasons if reason]
 
 
 def batches_by_host(done: Iterable[tuple[Task, Seen]]) -> Iterator[tuple[str, Done]]:
@@ -92,49 +105,57 @@ def cause(error: Exception) -> str:
 
 
 class Cluster:
-    def __init__(self, needs: Needs, settings: Settings) -> None:
-        self.needs = needs
-        self.settings = settings
+    """Has the methods of local.Local."""
+
+    def __init__(self, address: str, settings: Settings, scratch: int, retries: int) -> None:
+        self.address, self.settings, self.scratch, self.retries = address, settings, scratch, retries
         self.seconds_per_task = BATCH_SECONDS
         self.running: dict[Any, Batch] = {}
         self.waiting: deque[Batch] = deque()
-        connect(needs)
-        # Ray's own handler prints its stack.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-        check_room(needs)
-        # The nodes need Ray and the tools, but not this package: its code travels with the task.
-        ray.cloudpickle.register_pickle_by_value(ext2mb_fleet)  # type: ignore[no-untyped-call]
-        remote = ray.remote(run_batch)
-        room = {
-            "num_cpus": needs.threads,
-            "memory": needs.memory_bytes or None,
-            "resources": {"scratch": needs.scratch_bytes} if needs.scratch_bytes else None,
-        }
         # What is lost is counted here: what Ray ends for want of memory, it would begin for ever.
-        self.remote = remote.options(max_retries=0, **room)
+        self.remote = ray.remote(max_retries=0)(run_batch)
+        self.look = ray.remote(max_retries=0)(look_at_batch)
 
     def slots(self) -> int:
+        """How many tasks of one thread run at a time."""
         available: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
-        return max(1, int(available.get("CPU", 0)) // max(1, self.needs.threads))
+        return max(1, int(available.get("CPU", 0)))
 
-    def next_batch(self, tasks: Iterator[Task], left: int, slots: int) -> Batch | None:
+    def check_room(self, most: Limits) -> None:
+        """A task that no node has room for would wait for ever, and that is right only where nodes may be added."""
+        needed = {"CPU": most.threads, "memory": most.memory_bytes, "scratch": self.scratch}
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]
+        if any(all(node.get(name, 0) >= amount for name, amount in needed.items()) for node in nodes):
+            return
+        message = "no node has room for a task: see --threads, --memory and --scratch"
+        if self.address == LOCAL:
+            raise CannotRun(message)
+        print(f"e2fleet: {message}; waiting for one", file=sys.stderr)
+
+    def next_batch(self, tasks: Tasks, left: int, slots: int) -> Batch | None:
         if self.waiting:
             return self.waiting.popleft()
         most = math.ceil(left / (slots * BATCHES_PER_SLOT))
         count = max(1, min(MOST_IN_BATCH, most, int(BATCH_SECONDS / self.seconds_per_task)))
-        batch = list(itertools.islice(tasks, count))
+        batch = tasks.take(count)
         return Batch(batch) if batch else None
 
     def submit(self, batch: Batch) -> None:
+        limits = batch.tasks[0].limits
+        room = {
+            "num_cpus": limits.threads,
+            "memory": limits.memory_bytes or None,
+            "resources": {"scratch": self.scratch} if self.scratch else None,
+        }
         # The settings travel with each batch: an object of their own could be lost with its node.
-        self.running[self.remote.remote(batch.tasks, self.settings)] = batch
+        self.running[self.remote.options(**room).remote(batch.tasks, self.settings)] = batch
 
     def lose(self, batch: Batch, reason: str) -> list[Result]:
         """What of it is given up. Of several tasks, one may have ended the worker, and which is not known."""
         if len(batch.tasks) > 1:
             self.waiting.extend(Batch([task]) for task in batch.tasks)
             return []
-        if batch.times_lost < self.needs.retries:
+        if batch.times_lost < self.retries:
             self.waiting.append(Batch(batch.tasks, batch.times_lost + 1))
             return []
         return [make_result(batch.tasks[0], self.settings, Outcome(STATUS_NOT_RUN, f"its worker was lost: {reason}"), 0)]
@@ -156,12 +177,12 @@ class Cluster:
         """Each host looks at what it has done, for it may be the only one that has it; where it has gone, any other."""
         alive = (node for node in ray.nodes() if node["Alive"])  # type: ignore[no-untyped-call]
         nodes = {node["NodeManagerHostname"]: node["NodeID"] for node in alive}
-        remote = ray.remote(look_at_batch)
         running: dict[Any, tuple[Done, int]] = {}
 
         def submit(batch: Done, times_lost: int, host: str) -> None:
             place = NodeAffinitySchedulingStrategy(nodes[host], soft=True) if host in nodes else "DEFAULT"
-            running[remote.options(max_retries=0, scheduling_strategy=place).remote(batch, self.settings)] = (batch, times_lost)
+            reference = self.look.options(scheduling_strategy=place).remote(batch, self.settings)
+            running[reference] = (batch, times_lost)
 
         def collect(most_running: int) -> Iterator[tuple[str, str]]:
             while len(running) > most_running:
@@ -170,7 +191,7 @@ class Cluster:
                 try:
                     yield from ray.get(reference)
                 except ray.exceptions.RayError:
-                    if times_lost >= self.needs.retries:
+                    if times_lost >= self.retries:
                         raise
                     submit(batch, times_lost + 1, "")
 
@@ -181,36 +202,23 @@ class Cluster:
         yield from collect(0)
 
     def run(self, tasks: Iterator[Task], total: int, report: Callable[[list[Result]], bool]) -> None:
-        """Until all have ended; when `report` returns False, no more begin."""
-        goes_on = True
+        """Until all have ended; when `report` returns False, no more begin. It is called each second at least."""
+        goes_on, ahead = True, Tasks(tasks)
         slots, looked = self.slots(), time.monotonic()
         left = total
         while True:
             # What waits at a node could not be called back.
             most_running = slots * (1 if self.settings.stops_at_failure else BATCHES_PER_SLOT)
-            while goes_on and len(self.running) < most_running and (batch := self.next_batch(tasks, left, slots)):
+            while goes_on and len(self.running) < most_running and (batch := self.next_batch(ahead, left, slots)):
                 self.submit(batch)
             if not self.running:
                 return
-            ready, _ = ray.wait(list(self.running), num_returns=1, timeout=SECONDS_BETWEEN_LOOKS)
-            for reference in ready:
-                results = self.collect(reference)
-                left -= len(results)
-                goes_on = report(results) and goes_on
+            ready, _ = ray.wait(list(self.running), num_returns=1, timeout=SECONDS_BETWEEN_REPORTS)
+            results = [result for reference in ready for result in self.collect(reference)]
+            left -= len(results)
+            goes_on = report(results) and goes_on
             if time.monotonic() - looked > SECONDS_BETWEEN_LOOKS:
                 slots, looked = self.slots(), time.monotonic()
-
-
-def check_room(needs: Needs) -> None:
-    """A task that no node has room for would wait for ever, and that is right only where nodes may be added."""
-    needed = {"CPU": needs.threads, "memory": needs.memory_bytes, "scratch": needs.scratch_bytes}
-    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]
-    if any(all(node.get(name, 0) >= amount for name, amount in needed.items()) for node in nodes):
-        return
-    message = "no node has room for a task: see --threads, --memory and --scratch"
-    if not needs.address:
-        raise CannotRun(message)
-    print(f"e2fleet: {message}; waiting for one", file=sys.stderr)
 
 
 def check_address(address: str) -> None:
@@ -220,22 +228,24 @@ def check_address(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), SECONDS_TO_ANSWER).close()
 
 
-def connect(needs: Needs) -> None:
-    if needs.address:
-        try:
-            check_address(needs.address)
-            ray.init(address=needs.address, log_to_driver=False, logging_level=logging.ERROR)
-        except OSError as error:
-            raise CannotRun(f"{needs.address}: {error.strerror or error}") from None
-        except (OverflowError, RuntimeError, ValueError) as error:
-            raise CannotRun(f"{needs.address}: {error}") from None
-        return
+def connect(address: str) -> None:
+    try:
+        check_address(address)
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+    except OSError as error:
+        raise CannotRun(f"{address}: {error.strerror or error}") from None
+    except (OverflowError, RuntimeError, ValueError) as error:
+        raise CannotRun(f"{address}: {error}") from None
+
+
+def start_here(folder: str, scratch: int) -> None:
+    """A cluster of this machine alone, whose sockets and logs are in a folder that only this user can enter."""
     resources: dict[str, float] = {}
-    if needs.scratch_bytes:
-        folder = os.statvfs(os.environ.get("TMPDIR", "/tmp"))
-        resources["scratch"] = folder.f_bavail * folder.f_frsize
+    if scratch:
+        resources["scratch"] = scratch_bytes()
     ray.init(
         address="local",
+        _temp_dir=folder,
         resources=resources,
         object_store_memory=OBJECT_STORE_BYTES,
         include_dashboard=False,
@@ -245,14 +255,24 @@ def connect(needs: Needs) -> None:
 
 
 @contextmanager
-def open_cluster(needs: Needs, settings: Settings) -> Iterator[Cluster]:
+def open_cluster(address: str, settings: Settings, scratch: int, retries: int) -> Iterator[Cluster]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("PYTHONWARNINGS", "ignore")
     # Ray, and what it starts, print where they like.
     os.dup2(2, 1)
+    guard = Guard()
     try:
-        yield Cluster(needs, settings)
+        if address == LOCAL:
+            start_here(guard.folder, scratch)
+        else:
+            connect(address)
+        # Ray's own handler prints its stack.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        # The nodes need Ray and the tools, but not this package: its code travels with the task.
+        ray.cloudpickle.register_pickle_by_value(ext2mb_fleet)  # type: ignore[no-untyped-call]
+        yield Cluster(address, settings, scratch, retries)
     except ray.exceptions.RayError as error:
         raise CannotRun(f"Ray: {cause(error)}") from None
     finally:
         ray.shutdown()
+        guard.end()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The command line. Ray and DuckDB are loaded only by what needs them."""
+"""The command line. DuckDB is loaded only by what needs it."""
 import argparse
 import difflib
 import glob
@@ -10,16 +10,15 @@ from collections.abc import Iterator
 from typing import NoReturn
 
 from ext2mb_fleet import __version__
-from ext2mb_fleet.driver import make_log_folder, make_settings, run_all
-from ext2mb_fleet.logs import write_log
+from ext2mb_fleet.driver import limits_of, make_settings, run_all, run_here
 from ext2mb_fleet.one import score_one
+from ext2mb_fleet.progress import STYLES
 from ext2mb_fleet.results import BadResults
-from ext2mb_fleet.task import KINDS, BadTask, CannotRun, parse_task
-from ext2mb_fleet.worker import run_task
+from ext2mb_fleet.task import KINDS, BadTask, CannotRun
+from ext2mb_fleet.values import number_range, printable, seconds, size_bytes, split_words, whole_number
 
 SUCCESS, FAILURE, WRONG_USAGE, STOPPED = 0, 1, 2, 3
 SHELLS = ("bash", "zsh")
-SUFFIXES = {"K": 10, "M": 20, "G": 30, "T": 40}
 
 
 def option_names(parser: argparse.ArgumentParser) -> Iterator[str]:
@@ -45,71 +44,41 @@ class Failure(Exception):
     """With the message for the user."""
 
 
-def size_bytes(text: str) -> int:
-    number, shift = (text[:-1], SUFFIXES[text[-1]]) if text[-1:] in SUFFIXES else (text, 0)
-    if not number.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text}: must be a number with K, M, G or T after it, or nothing")
-    return int(number) << shift
-
-
-def whole_number(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text}: must be a number")
-    return int(text)
-
-
-def seconds(text: str) -> float:
-    try:
-        number = float(text)
-        if 0 <= number < 1e6:  # what poll(2) can wait for
-            return number
-    except ValueError:
-        pass
-    raise argparse.ArgumentTypeError(f"{text}: must be a number of seconds, up to a million")
-
-
-def split_words(text: str) -> list[str]:
-    return text.split(",")
-
-
-def number_range(text: str) -> range:
-    first, dash, last = text.partition("-")
-    if not first.isdecimal() or (dash and not last.isdecimal()):
-        raise argparse.ArgumentTypeError(f"{text}: must be a number or a range like 1-10")
-    return range(int(first), int(last or first) + 1)
-
-
 def add_layer_cache(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--layer-cache", default="", metavar="DIR",
-                        help="of each host, for the layers and archives of its builds (auto: below ~/.cache)")  # fmt: skip
+                        help="of each host, for layers and archives (auto: below ~/.cache); implies --layout=layers, another "
+                        "order of what is in an image")  # fmt: skip
 
 
-def add_logs(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--logs", default="", metavar="DIR",
-                        help="gets a file for each task whose tool writes messages: all of them")  # fmt: skip
-
-
-def add_limits(parser: argparse.ArgumentParser) -> None:
+def add_task_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", type=whole_number, default=1, metavar="N", help="of each task's tool (default: 1)")
     parser.add_argument("--timeout", type=seconds, default=3600, metavar="SECONDS",
                         help="after which a task is ended (default: 3600; 0: never)")  # fmt: skip
+    parser.add_argument("--memory", type=size_bytes, default=0, metavar="SIZE",
+                        help="what a task needs; a node runs no more than have room")  # fmt: skip
+    parser.add_argument("--root", default="", metavar="DIR",
+                        help="no source, option's file, cache or image may lie outside of it, nor be reached by a link")  # fmt: skip
+    parser.add_argument("--stale-after", type=seconds, default=0, metavar="SECONDS",
+                        help="remove unfinished images of other hosts that were not written to for so long (default: 0, never)")  # fmt: skip
+    parser.add_argument("--logs", default="", metavar="DIR",
+                        help="gets a file for each task whose tool writes messages: all of them")  # fmt: skip
 
 
 def add_run_options(parser: argparse.ArgumentParser, needs_results: bool = True) -> None:
     parser.add_argument("--results", required=needs_results, metavar="FILE",
                         help="gets a line for each task; what it has is done again only if it changed")  # fmt: skip
     parser.add_argument("--again", action="store_true", help="do what has failed once more")
-    parser.add_argument("--address", metavar="ADDRESS", help="of a Ray cluster; without it this machine does all")
-    parser.add_argument("--memory", type=size_bytes, default=0, metavar="SIZE",
-                        help="what a task needs; a node runs no more than have room")  # fmt: skip
+    parser.add_argument("--cluster", default="", metavar="ADDRESS",
+                        help="of Ray (local: one that ends with the run); without it this machine does all, without Ray")  # fmt: skip
     parser.add_argument("--scratch", type=size_bytes, default=0, metavar="SIZE",
-                        help='the same of Ray\'s resource "scratch", in bytes')  # fmt: skip
+                        help="what a task needs of TMPDIR; with --cluster of Ray's resource \"scratch\", in bytes")  # fmt: skip
     parser.add_argument("--retries", type=whole_number, default=3, metavar="N",
                         help="how often a task whose node was lost is tried again (default: 3)")  # fmt: skip
     parser.add_argument("--max-failures", type=whole_number, default=0, metavar="N",
                         help="begin no task after so many have failed, and exit with 3 (default: 0, any number)")  # fmt: skip
-    add_logs(parser)
-    add_limits(parser)
+    parser.add_argument("--progress", choices=STYLES, default="auto",
+                        help="on standard error: a line on a terminal, else one each 10 s; or JSON each second")  # fmt: skip
+    add_task_options(parser)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -126,6 +95,13 @@ def make_parser() -> argparse.ArgumentParser:
                        help="NDJSON: image, options; a pattern of names; or, without --results, one image")  # fmt: skip
     score.add_argument("--json", action="store_true", help="without --results: print the image's score as JSON")
     add_run_options(score, needs_results=False)
+    update = commands.add_parser("update", help="change images with e2update")
+    update.add_argument("list", metavar="LIST", help="NDJSON: image, source, options")
+    add_layer_cache(update)
+    add_run_options(update)
+    extract = commands.add_parser("extract", help="take the files out of images with e2extract")
+    extract.add_argument("list", metavar="LIST", help="NDJSON: image, output, options")
+    add_run_options(extract)
     replay = commands.add_parser("replay", help="run e2allocsim over policies, sizes and seeds")
     replay.add_argument("workloads", type=split_words, metavar="WORKLOAD[,WORKLOAD]...")
     replay.add_argument("--policies", type=split_words, default=["ext2mb"], metavar="POLICY[,POLICY]...")
@@ -138,8 +114,7 @@ def make_parser() -> argparse.ArgumentParser:
     task.add_argument("kind", choices=KINDS)
     task.add_argument("lines", nargs="+", metavar="LINE", help="of a LIST")
     add_layer_cache(task)
-    add_logs(task)
-    add_limits(task)
+    add_task_options(task)
     table = commands.add_parser("table", help="ask results with SQL: the table is called results")
     table.add_argument("results", metavar="RESULTS")
     table.add_argument("query", metavar="SQL")
@@ -148,43 +123,28 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def run_here(arguments: argparse.Namespace) -> int:
-    logs = make_log_folder(arguments.logs)
-    settings = make_settings(arguments.threads, arguments.timeout, arguments.layer_cache, logs)
-    # parallel(1) ends its jobs so; nothing half done is left then.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    status = SUCCESS
-    for line in filter(str.strip, arguments.lines):
-        try:
-            task = parse_task(arguments.kind, line)
-        except BadTask as error:
-            # The others of the job go on.
-            print(f"e2fleet: {error}", file=sys.stderr)
-            status = FAILURE
-            continue
-        result = run_task(task, settings)
-        if logs:
-            write_log(logs, result)
-        sys.stdout.buffer.write(result.line)
-        sys.stdout.buffer.flush()
-        status = status or (FAILURE if result.status else SUCCESS)
-    return status
+def run_tasks(arguments: argparse.Namespace) -> int:
+    return SUCCESS if run_here(arguments) else FAILURE
 
 
 def run_query(arguments: argparse.Namespace) -> int:
     import duckdb
 
-    from ext2mb_fleet.page import make_page
     from ext2mb_fleet.table import print_table
 
     try:
-        if arguments.command == "table":
-            print_table(arguments.results, arguments.query)
-        else:
-            sys.stdout.buffer.write(make_page(arguments.results).encode(errors="replace"))
+        print_table(arguments.results, arguments.query)
         sys.stdout.flush()
     except duckdb.Error as error:
         raise Failure(str(error)) from None
+    return SUCCESS
+
+
+def run_page(arguments: argparse.Namespace) -> int:
+    from ext2mb_fleet.page import make_page
+
+    sys.stdout.buffer.write(make_page(arguments.results).encode(errors="replace"))
+    sys.stdout.flush()
     return SUCCESS
 
 
@@ -202,11 +162,11 @@ def run_score(arguments: argparse.Namespace) -> int:
         return run_list(arguments)
     if glob.has_magic(arguments.list) and not os.path.exists(arguments.list):
         raise Failure(f"{arguments.list}: is a pattern of names: their results need --results FILE")
-    score_one(arguments.list, make_settings(arguments.threads, arguments.timeout), arguments.json)
+    score_one(arguments.list, make_settings(), limits_of(arguments), arguments.json)
     return SUCCESS
 
 
-RUN = {"task": run_here, "score": run_score, "table": run_query, "page": run_query}
+RUN = {"task": run_tasks, "score": run_score, "table": run_query, "page": run_page}
 
 
 def run_command() -> int:
@@ -230,8 +190,10 @@ def run_command() -> int:
     except KeyboardInterrupt:
         message = "interrupted: the same command goes on with what is left"
     except ImportError as error:
-        message = f"{error.name} is not installed: pip install ./fleet, in the sources of ext2mb, brings it"
-    print(f"e2fleet: {message}", file=sys.stderr)
+        part = "table" if error.name == "duckdb" else "cluster"
+        message = f"{error.name} is not installed: pip install './fleet[{part}]', in the sources of ext2mb, brings it"
+    shown = "\n".join(map(printable, str(message).split("\n")))
+    print(f"e2fleet: {shown}", file=sys.stderr)
     return FAILURE
 
 

@@ -6,43 +6,59 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager, ExitStack
+from typing import TYPE_CHECKING, Any
 
 from ext2mb_fleet.access import protect
+from ext2mb_fleet.confine import landlock_version
+from ext2mb_fleet.local import Local, open_local
 from ext2mb_fleet.logs import write_log
 from ext2mb_fleet.progress import Layers, Progress
 from ext2mb_fleet.results import Results
-from ext2mb_fleet.seen import Seen, find_changes
-from ext2mb_fleet.task import CannotRun, Result, Settings, Task
+from ext2mb_fleet.seen import Seen, digest
+from ext2mb_fleet.task import BadTask, CannotRun, Limits, Result, Settings, Task, parse_task
 from ext2mb_fleet.tasks import count_tasks, list_lines, parse_lines, replay_lines, score_lines
+from ext2mb_fleet.values import printable
 
 if TYPE_CHECKING:
     from ext2mb_fleet.cluster import Cluster
 
 
-def make_settings(
-    threads: int, seconds: float, layer_cache: str = "", logs: str = "", stops_at_failure: bool = False
-) -> Settings:
+def make_settings(**chosen: Any) -> Settings:
     """What holds for each task, taken from here and not from the node that runs it."""
-    config = None
-    if name := os.environ.get("MKE2FS_CONFIG"):
+    config, contents = os.environ.get("MKE2FS_CONFIG"), b""
+    if config:
         try:
-            with open(name, "rb") as file:
-                config = file.read()
+            with open(config, "rb") as file:
+                contents = file.read()
         except OSError as problem:
             # mke2fs itself would go on with other defaults.
-            raise CannotRun(f"MKE2FS_CONFIG: {name}: {problem.strerror}") from None
-    return Settings(threads, seconds, os.getcwd(), os.environ.get("SOURCE_DATE_EPOCH"), config, layer_cache, logs,
-                    stops_at_failure)  # fmt: skip
+            raise CannotRun(f"MKE2FS_CONFIG: {config}: {problem.strerror}") from None
+    return Settings(os.getcwd(), os.environ.get("SOURCE_DATE_EPOCH"), config, digest(contents), **chosen)
+
+
+def settings_of(arguments: argparse.Namespace) -> Settings:
+    """OSError, CannotRun."""
+    if arguments.logs:
+        os.makedirs(arguments.logs, exist_ok=True)
+    if arguments.root:
+        arguments.root = os.path.realpath(arguments.root, strict=True)
+        if not landlock_version():
+            print("e2fleet: this kernel has no Landlock: a link that changes while a task runs may lead out of --root", file=sys.stderr)
+    cache = getattr(arguments, "layer_cache", "")
+    return make_settings(layer_cache=cache, logs=arguments.logs, root=arguments.root, stale_seconds=arguments.stale_after)
+
+
+def limits_of(arguments: argparse.Namespace) -> Limits:
+    return Limits(arguments.threads, arguments.memory, arguments.timeout)
 
 
 def lines_of(arguments: argparse.Namespace) -> Callable[[], Iterator[str]]:
     """What is read several times: to be checked, to be compared with what is done, and to be done."""
-    if arguments.command == "build":
-        return lambda: list_lines(arguments.list)
     if arguments.command == "score":
         return lambda: score_lines(arguments.list)
+    if arguments.command != "replay":
+        return lambda: list_lines(arguments.list)
     return lambda: replay_lines(
         arguments.workloads, arguments.policies, arguments.sizes, arguments.seeds, arguments.options
     )
@@ -59,37 +75,34 @@ def forget_changed(done: dict[str, Seen], changes: Iterator[tuple[str, str]]) ->
         print(f"e2fleet: done again, since {reason}: {count}", file=sys.stderr)
 
 
-def make_log_folder(folder: str) -> str:
-    if folder:
-        os.makedirs(folder, exist_ok=True)
-    return folder
+def open_executor(arguments: argparse.Namespace, settings: Settings) -> "AbstractContextManager[Local | Cluster]":
+    """Whoever runs the tasks: this machine, or Ray, which is loaded only then."""
+    if not arguments.cluster:
+        return open_local(settings, scratch=arguments.scratch)
+    protect(arguments.cluster)
+    from ext2mb_fleet.cluster import open_cluster
+
+    return open_cluster(arguments.cluster, settings, arguments.scratch, arguments.retries)
 
 
 def run_all(arguments: argparse.Namespace) -> Progress:
     """What has become of the tasks of the list, in this run or an earlier one."""
-    kind, lines = arguments.command, lines_of(arguments)
-    settings = make_settings(arguments.threads, arguments.timeout, getattr(arguments, "layer_cache", ""),
-                             make_log_folder(arguments.logs), arguments.max_failures > 0)  # fmt: skip
+    kind, lines, limits = arguments.command, lines_of(arguments), limits_of(arguments)
+    settings = settings_of(arguments)._replace(stops_at_failure=arguments.max_failures > 0)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
     def tasks() -> Iterator[Task]:
-        return parse_lines(kind, lines())
-
-    def connect() -> "Cluster":
-        protect(arguments.address)
-        from ext2mb_fleet.cluster import Needs, open_cluster
-
-        needs = Needs(arguments.address, arguments.threads, arguments.memory, arguments.scratch, arguments.retries)
-        return opened.enter_context(open_cluster(needs, settings))
+        return parse_lines(kind, lines(), limits)
 
     with Results(arguments.results, arguments.again) as results, ExitStack() as opened:
-        if not count_tasks(tasks(), results.done).total:
-            raise CannotRun("there is no task")
-        cluster = connect() if arguments.address else None
-        before = ((task, results.done[task.key]) for task in tasks() if task.key in results.done)
-        forget_changed(results.done, cluster.find_changes(before) if cluster else find_changes(before, settings))
         counts = count_tasks(tasks(), results.done)
-        progress = Progress(counts, arguments.max_failures, arguments.logs)
+        if not counts.total:
+            raise CannotRun("there is no task")
+        executor = opened.enter_context(open_executor(arguments, settings))
+        before = ((task, results.done[task.key]) for task in tasks() if task.key in results.done)
+        forget_changed(results.done, executor.find_changes(before))
+        counts = count_tasks(tasks(), results.done)
+        progress = Progress(counts, arguments.max_failures, arguments.logs, arguments.progress)
         layers = Layers()
 
         def report(ended: list[Result]) -> bool:
@@ -103,9 +116,42 @@ def run_all(arguments: argparse.Namespace) -> Progress:
             return not progress.is_stopped
 
         if counts.done < counts.total:
+            executor.check_room(counts.most)
             left = (task for task in tasks() if task.key not in results.done)
-            (cluster or connect()).run(left, counts.total - counts.done, report)
+            executor.run(left, counts.total - counts.done, report)
         progress.end()
         if settings.layer_cache:
             layers.show()
     return progress
+
+
+def run_here(arguments: argparse.Namespace) -> bool:
+    """Of `e2fleet task`: the lines of the arguments, one after another; their results are printed. True: all is well."""
+    settings = settings_of(arguments)
+    # parallel(1) ends its jobs so; nothing half done is left then.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    is_well = True
+
+    def tasks() -> Iterator[Task]:
+        nonlocal is_well
+        for line in filter(str.strip, arguments.lines):
+            try:
+                yield parse_task(arguments.kind, line, limits_of(arguments))
+            except BadTask as error:
+                # The others of the job go on.
+                print(f"e2fleet: {printable(str(error))}", file=sys.stderr)
+                is_well = False
+
+    def report(ended: list[Result]) -> bool:
+        nonlocal is_well
+        for result in ended:
+            if settings.logs:
+                write_log(settings.logs, result)
+            sys.stdout.buffer.write(result.line)
+            is_well = is_well and not result.status
+        sys.stdout.buffer.flush()
+        return True
+
+    with open_local(settings, slots=1) as local:
+        local.run(tasks(), len(arguments.lines), report)
+    return is_well

@@ -27,10 +27,9 @@ class Messages:
         self.left_out += max(0, len(self.last) - MOST_LOG_BYTES // 2)
         del self.last[: -MOST_LOG_BYTES // 2]
 
-    def text(self, image: bytes, name: bytes) -> bytes:
-        """With the image's own name in place of that of the file that the tool makes."""
+    def text(self) -> bytes:
         gap = b"\n... %d bytes are left out ...\n" % self.left_out if self.left_out else b""
-        return (bytes(self.first) + gap + bytes(self.last)).replace(image, name)
+        return bytes(self.first) + gap + bytes(self.last)
 
 
 def last_line(text: bytes) -> str | None:

@@ -4,16 +4,9 @@ import json
 import sys
 from typing import Any
 
-from ext2mb_fleet.task import CannotRun, Settings, parse_task
-from ext2mb_fleet.worker import run_task
-
-
-def size_text(size: int) -> str:
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if size < 1024:
-            return f"{size} {unit}"
-        size //= 1024
-    return f"{size} PiB"
+from ext2mb_fleet.task import CannotRun, Limits, Settings, parse_task
+from ext2mb_fleet.values import printable, size_text
+from ext2mb_fleet.worker import Worker
 
 
 def check_image(name: str) -> None:
@@ -39,16 +32,17 @@ def summary(report: dict[str, Any], image: str, host: str) -> dict[str, Any]:
 
 
 def show(found: dict[str, Any]) -> None:
-    print(f"{found['image']}: {size_text(found['bytes'])}, {found['verdict']}")
+    print(f"{printable(found['image'])}: {size_text(found['bytes'])}, {found['verdict']}")
     print(f"score of e4defrag: {found['score']:.2f} of 100, {found['score_words']}")
     if found["worst_file"]:
-        print(f"worst file: {found['worst_file']}, {found['extents']} extents")
+        print(f"worst file: {printable(found['worst_file'])}, {found['extents']} extents")
 
 
-def score_one(image: str, settings: Settings, is_json: bool) -> None:
+def score_one(image: str, settings: Settings, limits: Limits, is_json: bool) -> None:
     """Looks at it here and now. CannotRun, OSError."""
     check_image(image)
-    result = json.loads(run_task(parse_task("score", json.dumps({"image": image})), settings).line)
+    with Worker(settings) as worker:
+        result = json.loads(worker.run(parse_task("score", json.dumps({"image": image}), limits)).line)
     if result["status"]:
         raise CannotRun(result["error"] or f"{image}: e2frag has ended with {result['status']}")
     try:
@@ -56,8 +50,8 @@ def score_one(image: str, settings: Settings, is_json: bool) -> None:
     except (KeyError, TypeError):
         raise CannotRun(f"{image}: e2frag is another version, and its report has no verdict") from None
     if is_json:
-        json.dump(found, sys.stdout, indent=2)
-        print()
+        # What is no Unicode becomes "?", as in results.
+        sys.stdout.buffer.write(json.dumps(found, ensure_ascii=False, indent=2).encode(errors="replace") + b"\n")
     else:
         show(found)
     sys.stdout.flush()

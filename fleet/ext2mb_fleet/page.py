@@ -1,59 +1,134 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Results as one page that needs nothing else: a verdict, worst images, distributions, failures by cause."""
+"""Results as one page that needs nothing else: a verdict, worst images, distributions, failures by cause. Standard library only."""
+import heapq
+import json
 import pkgutil
+import re
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
-import duckdb
+from ext2mb_fleet.results import BadResults
+from ext2mb_fleet.values import size_text
 
-from ext2mb_fleet.one import size_text
-from ext2mb_fleet.table import open_results
+MOST_WORST, MOST_CAUSES = 25, 100
+# What differs from image to image in messages about one cause: paths and numbers.
+PATH = re.compile(r"/[^ :]+|[^ :]*\.[^ :]+")
+NUMBER = re.compile(r"\b[0-9]+\b")
+Rows = list[tuple[Any, ...]]
 
-# Reports of e2frag and of e2populate have what is asked for in different places; results of one run have one kind.
-SCORES = "report->>'$.verdict.score'"
-SIZES = """coalesce((report->>'$.image.bytes')::HUGEINT,
-    (report->>'$.filesystem.blocks')::HUGEINT * (report->>'$.filesystem.block_bytes')::HUGEINT)"""
 
-# The part of a message that names the cause, without what differs from image to image: paths and numbers.
-CAUSE = r"""regexp_replace(regexp_replace(coalesce(error, 'no message'), '/[^ :]+|[^ :]*\.[^ :]+', '…', 'g'),
-    '\b[0-9]+\b', '#', 'g')"""
+class Line(NamedTuple):
+    """What the page needs of a result."""
 
-SUMMARY = """
-SELECT kind, count(*) AS tasks, count(*) FILTER (status <> 0) AS failed, count(DISTINCT host) AS hosts,
-    round(sum(seconds), 1) AS "seconds, all", round(median(seconds), 3) AS "median", round(max(seconds), 3) AS slowest
-FROM lines GROUP BY kind ORDER BY kind
-"""
-WORST = f"""
-SELECT image, round(({SCORES})::DOUBLE, 2) AS score,
-    report->>'$.worst[0].path' AS "worst file", (report->>'$.worst[0].extents')::HUGEINT AS extents, host
-FROM lines WHERE {SCORES} IS NOT NULL ORDER BY score DESC, image LIMIT 25
-"""
-# For these nothing needs to be done.
-GOOD_VERDICTS = "fine%", "sparse by design"
-VERDICTS = """
-SELECT report->>'$.verdict.words' AS verdict, count(*) AS images
-FROM lines WHERE verdict IS NOT NULL GROUP BY ALL ORDER BY images DESC, verdict
-"""
-COUNTS = f"""
-SELECT count(*) AS tasks, count(*) FILTER (status <> 0) AS failed,
-    count(*) FILTER (report->>'$.verdict.words' IS NOT NULL) AS judged,
-    count(*) FILTER (NOT (report->>'$.verdict.words' LIKE '{GOOD_VERDICTS[0]}'
-        OR report->>'$.verdict.words' = '{GOOD_VERDICTS[1]}')) AS bad
-FROM lines
-"""
-FAILURES = f"""
-SELECT {CAUSE} AS cause, status, count(*) AS tasks, min(coalesce(image, workload)) AS "for instance",
-    count(DISTINCT host) AS hosts, min(log) AS log
-FROM lines WHERE status <> 0 GROUP BY ALL ORDER BY tasks DESC, cause LIMIT 100
-"""
-SCORE_ROWS = f"""
-SELECT (floor(({SCORES})::DOUBLE / 10) * 10)::HUGEINT AS "from", count(*) AS images
-FROM lines WHERE {SCORES} IS NOT NULL GROUP BY ALL ORDER BY ALL
-"""
-SIZE_ROWS = f"""
-SELECT (2 ** floor(log2({SIZES})))::HUGEINT AS "from", count(*) AS images
-FROM lines WHERE {SIZES} > 0 GROUP BY ALL ORDER BY ALL
-"""
+    kind: str
+    status: int
+    host: str
+    seconds: float
+    name: str
+    error: str | None
+    log: str | None
+    verdict: str | None
+    score: float | None
+    worst_file: str | None
+    extents: int | None
+    size: int | None
+
+
+def at(found: Any, *path: str | int) -> Any:
+    """None: it has no such member."""
+    for part in path:
+        try:
+            found = found[part]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return found
+
+
+def line_of(result: dict[str, Any]) -> Line:
+    report = result.get("report")
+    # Reports of e2frag and of the other tools have it in different places.
+    size = at(report, "image", "bytes")
+    if size is None:
+        blocks, block_bytes = at(report, "filesystem", "blocks"), at(report, "filesystem", "block_bytes")
+        size = blocks and block_bytes and blocks * block_bytes
+    return Line(
+        result["kind"], result["status"], result["host"], result["seconds"], result.get("image") or result.get("workload", ""),
+        result["error"], result.get("log"), at(report, "verdict", "words"), at(report, "verdict", "score"),
+        at(report, "worst", 0, "path"), at(report, "worst", 0, "extents"), size,
+    )  # fmt: skip
+
+
+def read_lines(name: str) -> list[Line]:
+    """The last one of each task counts. OSError, BadResults."""
+    lines: dict[str, Line] = {}
+    with open(name, "rb") as file:
+        for number, text in enumerate(file, 1):
+            if not text.endswith(b"\n"):
+                break  # of a run that goes on, or was killed
+            try:
+                result = json.loads(text)
+                lines[result["task"]] = line_of(result)
+            except (ValueError, KeyError, TypeError, RecursionError):
+                raise BadResults(f"{name}: line {number} is no result") from None
+    if not lines:
+        raise BadResults(f"{name}: has no results")
+    return list(lines.values())
+
+
+def is_fine(verdict: str) -> bool:
+    """Nothing needs to be done."""
+    return verdict.startswith("fine") or verdict == "sparse by design"
+
+
+def summary(lines: list[Line]) -> Rows:
+    kinds = defaultdict(list)
+    for line in lines:
+        kinds[line.kind].append(line)
+    return [
+        (kind, len(of_kind), sum(line.status != 0 for line in of_kind), len({line.host for line in of_kind}),
+         round(sum(seconds), 1), round(statistics.median(seconds), 3), round(max(seconds), 3))
+        for kind, of_kind in sorted(kinds.items()) for seconds in [[line.seconds for line in of_kind]]
+    ]  # fmt: skip
+
+
+def failures(lines: list[Line]) -> Rows:
+    causes = defaultdict(list)
+    for line in lines:
+        if line.status:
+            causes[NUMBER.sub("#", PATH.sub("…", line.error or "no message")), line.status].append(line)
+    rows: Rows = [
+        (cause, status, len(of_cause), min(line.name for line in of_cause), len({line.host for line in of_cause}),
+         min((line.log for line in of_cause if line.log), default=None))
+        for (cause, status), of_cause in causes.items()
+    ]  # fmt: skip
+    return sorted(rows, key=lambda row: (-row[2], row[0]))[:MOST_CAUSES]
+
+
+def worst_images(lines: list[Line]) -> Rows:
+    scored = ((line.score, line) for line in lines if line.score is not None)
+    worst = heapq.nsmallest(MOST_WORST, scored, key=lambda found: (is_fine(found[1].verdict or ""), -found[0], found[1].name))
+    return [(line.name, line.verdict, round(score, 2), line.worst_file, line.extents, line.host) for score, line in worst]
+
+
+def counted(values: Iterable[Any]) -> list[tuple[Any, int]]:
+    return sorted(Counter(values).items())
+
+
+def verdicts(lines: list[Line]) -> list[tuple[Any, int]]:
+    return sorted(counted(line.verdict for line in lines if line.verdict), key=lambda found: -found[1])
+
+
+def scores(lines: list[Line]) -> list[tuple[Any, int]]:
+    tens = counted(int(line.score // 10) * 10 for line in lines if line.score is not None)
+    return [(f"{first} to {first + 10}", count) for first, count in tens]
+
+
+def sizes(lines: list[Line]) -> list[tuple[Any, int]]:
+    powers = counted(line.size.bit_length() - 1 for line in lines if line.size)
+    return [(f"from {size_text(1 << power)}", count) for power, count in powers]
 
 
 def cell(value: Any, tag: str = "td") -> str:
@@ -84,12 +159,11 @@ def table(caption: str, columns: list[str], rows: list[tuple[Any, ...]], body: s
     )
 
 
-def listed(caption: str, relation: duckdb.DuckDBPyRelation) -> str:
-    rows = relation.fetchall()
-    return table(caption, relation.columns, rows, "".join(map(row, rows)))
+def listed(caption: str, columns: str, rows: Rows) -> str:
+    return table(caption, columns.split("|"), rows, "".join(map(row, rows)))
 
 
-def bars(caption: str, first: str, rows: list[tuple[str, int]]) -> str:
+def bars(caption: str, first: str, rows: list[tuple[Any, int]]) -> str:
     most = max((count for _, count in rows), default=0)
     body = "".join(
         f'<tr>{cell(name, "th")}{cell(count)}'
@@ -118,19 +192,20 @@ def verdict(tasks: int, failed: int, judged: int, bad: int) -> str:
 
 
 def make_page(name: str) -> str:
-    results = open_results(name)
-    scores = [(f"{first} to {first + 10}", count) for first, count in results.sql(SCORE_ROWS).fetchall()]
-    sizes = [(f"from {size_text(first)}", count) for first, count in results.sql(SIZE_ROWS).fetchall()]
-    (counts,) = results.sql(COUNTS).fetchall()
+    """OSError, BadResults."""
+    lines = read_lines(name)
+    judged = [is_fine(line.verdict) for line in lines if line.verdict]
     parts = {
-        "Tasks": listed("What was done, in seconds", results.sql(SUMMARY)),
-        "Failures by cause": listed("Messages without what differs from image to image", results.sql(FAILURES)),
-        "Verdicts": bars("How many images have which verdict of e2frag", "verdict", results.sql(VERDICTS).fetchall()),
-        "Worst images": listed("The highest scores of e4defrag first", results.sql(WORST)),
-        "Scores": bars("How many images have which score of e4defrag", "score", scores),
-        "Sizes": bars("How many images have which size", "size", sizes),
-    }
+        "Tasks": listed("What was done, in seconds", "kind|tasks|failed|hosts|seconds, all|median|slowest", summary(lines)),
+        "Failures by cause": listed("Messages without what differs from image to image",
+                                    "cause|status|tasks|for instance|hosts|log", failures(lines)),
+        "Verdicts": bars("How many images have which verdict of e2frag", "verdict", verdicts(lines)),
+        "Worst images": listed("Those that are not fine first, by their scores of e4defrag", "image|verdict|score|worst file|extents|host", worst_images(lines)),
+        "Scores": bars("How many images have which score of e4defrag", "score", scores(lines)),
+        "Sizes": bars("How many images have which size", "size", sizes(lines)),
+    }  # fmt: skip
     body = "".join(f"<section><h2>{title}</h2>\n{part}</section>\n" for title, part in parts.items() if part)
+    counts = len(lines), sum(line.status != 0 for line in lines), len(judged), judged.count(False)
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(name)}</title>'

@@ -9,26 +9,31 @@ from collections.abc import Iterable
 from ext2mb_fleet.task import Result
 from ext2mb_fleet.tasks import Counts
 
-SECONDS_BETWEEN = 0.2
+STYLES = ("auto", "json", "none")
+SECONDS_ON_TERMINAL = 0.2
+# Without a terminal: a line for a log.
+SECONDS_IN_LOG = 10.0
+SECONDS_AS_JSON = 1.0
 
 
 class Progress:
-    def __init__(self, before: Counts, most_failures: int, logs: str) -> None:
+    def __init__(self, before: Counts, most_failures: int, logs: str, style: str) -> None:
         self.before = before
         self.most_failures = most_failures  # of this run; 0: any number
         self.logs = logs
+        self.style = "terminal" if style == "auto" and sys.stderr.isatty() else style
         self.total = before.total
         self.done = before.done
         self.failed = before.failed
         self.started = time.monotonic()
-        self.shown = 0.0
-        self.is_terminal = sys.stderr.isatty()
+        self.between = {"terminal": SECONDS_ON_TERMINAL, "auto": SECONDS_IN_LOG, "json": SECONDS_AS_JSON}.get(self.style, 0)
+        self.shown = self.started
 
     def add(self, done: int, failed: int) -> None:
         self.done += done
         self.failed += failed
         now = time.monotonic()
-        if self.is_terminal and now - self.shown >= SECONDS_BETWEEN:
+        if self.between and now - self.shown >= self.between:
             self.shown = now
             self.show(now)
 
@@ -38,14 +43,23 @@ class Progress:
         return 0 < self.most_failures <= self.failed - self.before.failed
 
     def show(self, now: float) -> None:
-        rate = (self.done - self.before.done) / max(now - self.started, 0.001)
-        left = f", {(self.total - self.done) / rate:.0f} s left" if rate else ""
-        sys.stderr.write(f"\r\033[K{self.done}/{self.total}, {self.failed} failed, {rate:.1f}/s{left}")
+        seconds = now - self.started
+        rate = (self.done - self.before.done) / max(seconds, 0.001)
+        left = (self.total - self.done) / rate if rate else None
+        if self.style == "json":
+            found = {"tasks": self.total, "done": self.done, "failed": self.failed, "seconds": round(seconds, 3),
+                     "seconds_left": None if left is None else round(left, 3)}  # fmt: skip
+            sys.stderr.write(json.dumps(found) + "\n")
+        else:
+            words = "" if left is None else f", {left:.0f} s left"
+            begin, end = ("\r\033[K", "") if self.style == "terminal" else ("", "\n")
+            sys.stderr.write(f"{begin}{self.done}/{self.total}, {self.failed} failed, {rate:.1f}/s{words}{end}")
         sys.stderr.flush()
 
     def end(self) -> None:
-        if self.is_terminal:
+        if self.style in ("terminal", "json"):
             self.show(time.monotonic())
+        if self.style == "terminal":
             sys.stderr.write("\n")
         now = self.done - self.before.done
         again = f", {self.before.failed} of them before: --again repeats these" if self.before.failed else ""

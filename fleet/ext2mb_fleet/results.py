@@ -5,6 +5,7 @@ import json
 import os
 import stat
 import sys
+import time
 from types import TracebackType
 from typing import Self
 
@@ -12,6 +13,7 @@ from ext2mb_fleet.seen import Seen
 
 # Every result does.
 BEGIN = b'{"task":"'
+SECONDS_BETWEEN_SYNCS = 1.0
 
 
 class BadResults(Exception):
@@ -22,10 +24,10 @@ def read_result(line: bytes) -> tuple[str, Seen]:
     """The task's key, and what a later run wants to know of it. No result: ValueError, KeyError, TypeError."""
     result = json.loads(line)
     key, status = result["task"], result["status"]
-    host, inputs, output = (result.get(name) or "" for name in ("host", "inputs", "output"))
-    if not all(isinstance(word, str) for word in (key, host, inputs, output)) or not isinstance(status, int):
+    host, inputs, outputs = (result.get(name) or "" for name in ("host", "inputs", "outputs"))
+    if not all(isinstance(word, str) for word in (key, host, inputs, outputs)) or not isinstance(status, int):
         raise TypeError
-    return key, Seen(status != 0, sys.intern(host), inputs, output)
+    return key, Seen(status != 0, sys.intern(host), inputs, outputs)
 
 
 class Results:
@@ -33,6 +35,7 @@ class Results:
 
     def __init__(self, name: str, again: bool) -> None:
         self.name = name
+        self.is_synced, self.synced = True, time.monotonic()
         self.done: dict[str, Seen] = {}
         self.descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
         try:
@@ -68,9 +71,14 @@ class Results:
                     self.done[key] = seen
 
     def write(self, lines: bytes) -> None:
+        """They are on the disk after a second, at the latest when write() is called again then."""
         try:
+            self.is_synced = self.is_synced and not lines
             while lines:
                 lines = lines[os.write(self.descriptor, lines) :]
+            if not self.is_synced and time.monotonic() - self.synced > SECONDS_BETWEEN_SYNCS:
+                os.fsync(self.descriptor)
+                self.is_synced, self.synced = True, time.monotonic()
         except OSError as error:
             raise BadResults(f"{self.name}: {error.strerror}") from None
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Results as a table: DuckDB reads the lines, and answers."""
 import csv
+import json
 import os
 import re
 import sys
@@ -15,6 +16,7 @@ COLUMNS = {
     "image": "VARCHAR",
     "workload": "VARCHAR",
     "sources": "VARCHAR[]",
+    "output": "VARCHAR",
     "size": "VARCHAR",
     "options": "VARCHAR[]",
     "host": "VARCHAR",
@@ -24,15 +26,18 @@ COLUMNS = {
     "seconds": "DOUBLE",
     "finished": "DOUBLE",
     "inputs": "VARCHAR",
-    "output": "VARCHAR",
+    "outputs": "VARCHAR",
     "report": "JSON",
 }
 # A task that was done again has several lines: the last one counts.
 LINES = """
 CREATE VIEW lines AS
-SELECT * FROM read_ndjson({name}, columns = {columns}, maximum_object_size = 268435456, ignore_errors = {is_cut})
+SELECT * EXCLUDE number FROM (
+    SELECT *, row_number() OVER () AS number
+    FROM read_ndjson({name}, columns = {columns}, maximum_object_size = 268435456, ignore_errors = {is_cut})
+)
 WHERE task IS NOT NULL
-QUALIFY row_number() OVER (PARTITION BY task ORDER BY finished DESC) = 1
+QUALIFY row_number() OVER (PARTITION BY task ORDER BY number DESC) = 1
 """
 # All that reports have, in JSON's own types. Numbers that are never negative are signed, too, for their differences are not.
 STRUCTURE = """
@@ -67,7 +72,12 @@ def open_results(name: str) -> duckdb.DuckDBPyConnection:
 
 
 def safe_cell(value: Any) -> Any:
-    """Names of files and messages come from others: a spreadsheet shows what has an apostrophe before it as text."""
+    """Names of files and messages come from others: a spreadsheet shows what has an apostrophe before it as text.
+
+    Lists and structures are JSON.
+    """
+    if isinstance(value, list | tuple | dict):
+        return json.dumps(value, ensure_ascii=False, default=str)
     return "'" + value if isinstance(value, str) and value.startswith(FORMULA) else value
 
 

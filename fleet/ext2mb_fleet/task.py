@@ -4,18 +4,41 @@
 This and what runs it (worker.py, seen.py) use the standard library only, so that it runs wherever parallel(1) has
 sent it, and few modules, since it is started often.
 """
+import argparse
 import hashlib
 import json
 import os
 from typing import Any, NamedTuple
 
-KINDS = ("build", "score", "replay")
+from ext2mb_fleet.values import seconds, size_bytes, whole_number
+
+KINDS = ("build", "score", "update", "extract", "replay")
 KEYS = {
     "build": {"source", "image", "size", "options"},
     "score": {"image", "options"},
+    "update": {"source", "image", "options"},
+    "extract": {"image", "output", "options"},
     "replay": {"workload", "size", "options"},
 }
-REQUIRED = {"build": ("source", "image"), "score": ("image",), "replay": ("workload", "size")}
+REQUIRED = {
+    "build": ("source", "image"),
+    "score": ("image",),
+    "update": ("image",),
+    "extract": ("image", "output"),
+    "replay": ("workload", "size"),
+}
+
+
+class Limits(NamedTuple):
+    """What a task has, and needs of its node. A line may say other ones; they are no part of its meaning."""
+
+    threads: int = 1
+    memory_bytes: int = 0
+    seconds: float = 3600  # after which it is ended; 0: never
+
+
+# The keys of a line, and of the command line.
+LIMITS = {"threads": ("threads", whole_number), "memory": ("memory_bytes", size_bytes), "timeout": ("seconds", seconds)}
 
 
 class Task(NamedTuple):
@@ -26,6 +49,13 @@ class Task(NamedTuple):
     size: str
     options: tuple[str, ...]
     workload: str
+    output: str
+    limits: Limits
+
+    @property
+    def made(self) -> str:
+        """The file, or the folder, that it makes or changes; empty: none that stays."""
+        return self.output or (self.image if self.kind in ("build", "update") else "")
 
     def described(self) -> dict[str, Any]:
         """Its part of the result."""
@@ -36,6 +66,8 @@ class Task(NamedTuple):
             line["workload"] = self.workload
         if self.sources:
             line["sources"] = list(self.sources)
+        if self.output:
+            line["output"] = self.output
         if self.size:
             line["size"] = self.size
         line["options"] = list(self.options)
@@ -45,15 +77,16 @@ class Task(NamedTuple):
 class Settings(NamedTuple):
     """What holds for all tasks of a run."""
 
-    threads: int
-    seconds: float  # after which a task is ended; 0: never
     folder: str  # the folder that relative paths begin in
     # What mke2fs finds in its environment. A node's own is not asked.
-    source_date_epoch: str | None
-    mke2fs_config: bytes | None  # the contents of the file that MKE2FS_CONFIG names
+    source_date_epoch: str | None = None
+    mke2fs_config: str | None = None  # the file that MKE2FS_CONFIG names
+    mke2fs_config_digest: str = ""  # each host's has to have the same contents
     layer_cache: str = ""  # of each host, for all its builds; empty: none
     logs: str = ""  # a folder of the driver's host for what tools write to standard error; empty: none
     stops_at_failure: bool = False  # a batch ends with its first failure
+    root: str = ""  # nothing that a task names may lie outside of it; empty: anywhere
+    stale_seconds: float = 0  # what other hosts have not written to for so long is removed; 0: never
 
 
 class Result(NamedTuple):
@@ -94,7 +127,18 @@ def text(value: object, key: str) -> str:
     raise BadTask(f"{key}: must be a string that is not empty")
 
 
-def parse_task(kind: str, line: str) -> Task:
+def limits_of(found: dict[str, Any], usual: Limits) -> Limits:
+    values = usual._asdict()
+    for key, (name, value_of) in LIMITS.items():
+        if key in found:
+            try:
+                values[name] = value_of(str(found[key]))
+            except argparse.ArgumentTypeError as error:
+                raise BadTask(f"{key}: {error}") from None
+    return Limits(**values)
+
+
+def parse_task(kind: str, line: str, usual: Limits = Limits()) -> Task:
     try:
         found = json.loads(line)
     except ValueError as error:
@@ -104,8 +148,8 @@ def parse_task(kind: str, line: str) -> Task:
     if not isinstance(found, dict):
         raise BadTask("must be a JSON object")
     for key in found:
-        if key not in KEYS[kind]:
-            raise BadTask(f"{key}: unknown key; {kind} knows {', '.join(sorted(KEYS[kind]))}")
+        if key not in KEYS[kind] | LIMITS.keys():
+            raise BadTask(f"{key}: unknown key; {kind} knows {', '.join(sorted(KEYS[kind] | LIMITS.keys()))}")
     for key in REQUIRED[kind]:
         if key not in found:
             raise BadTask(f"{key}: is missing")
@@ -123,6 +167,7 @@ def parse_task(kind: str, line: str) -> Task:
         text(size, "size") if "size" in found else "",
         words(found.get("options", []), "options"),
         text(found["workload"], "workload") if "workload" in found else "",
+        text(found["output"], "output") if "output" in found else "",
     )
     key = hashlib.sha256(json.dumps(meaning).encode()).hexdigest()[:16]
-    return Task(kind, key, *meaning[1:])
+    return Task(kind, key, *meaning[1:], limits_of(found, usual))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Where tasks come from: a LIST, a pattern of names, a grid of simulations."""
+import functools
 import glob
 import itertools
 import json
@@ -8,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ext2mb_fleet.seen import Seen
-from ext2mb_fleet.task import BadTask, Task, parse_task
+from ext2mb_fleet.task import BadTask, Limits, Task, parse_task
 
 
 def list_lines(name: str) -> Iterator[str]:
@@ -39,11 +40,11 @@ def replay_lines(
         yield json.dumps({"workload": workload, "size": size, "options": chosen})
 
 
-def parse_lines(kind: str, lines: Iterable[str]) -> Iterator[Task]:
+def parse_lines(kind: str, lines: Iterable[str], usual: Limits) -> Iterator[Task]:
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
-                yield parse_task(kind, line)
+                yield parse_task(kind, line, usual)
             except BadTask as error:
                 raise BadTask(f"line {number}: {error}") from None
 
@@ -52,18 +53,26 @@ class Counts(NamedTuple):
     total: int
     done: int
     failed: int  # of those done
+    most: Limits  # each the greatest of all
 
 
 def count_tasks(tasks: Iterable[Task], done: Mapping[str, Seen]) -> Counts:
-    """Two tasks that are the same or make the same image: BadTask."""
+    """Two tasks that are the same or make the same image, by whatever names: BadTask."""
     names: set[str] = set()
+    folder_of = functools.lru_cache(os.path.realpath)
     done_count = failed_count = 0
+    most = Limits(0, 0, 0)
     for task in tasks:
-        made = os.path.abspath(task.image) if task.kind == "build" else task.key
+        made = task.key
+        if task.made:
+            folder, name = os.path.split(task.made)
+            made = os.path.realpath(task.made) if os.path.islink(task.made) else os.path.normpath(os.path.join(folder_of(folder), name))
         if made in names:
-            raise BadTask(f"{task.image or task.workload}: there are two tasks for it")
+            raise BadTask(f"{task.made or task.image or task.workload}: there are two tasks for it")
         names.add(made)
+        has = task.limits
+        most = Limits(max(most.threads, has.threads), max(most.memory_bytes, has.memory_bytes), 0)
         if seen := done.get(task.key):
             done_count += 1
             failed_count += seen.is_failed
-    return Counts(len(names), done_count, failed_count)
+    return Counts(len(names), done_count, failed_count, most)

@@ -1,149 +1,78 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Running a task: its tool, with a folder and limits of its own, and the line that reports it."""
+"""Running tasks: each is its tool, with limits of its own, and the line that reports it. The tool makes the image."""
 import errno
 import json
-import math
 import os
-import selectors
-import shutil
 import signal
 import socket
-import stat
-import subprocess
 import time
-from typing import Any, NamedTuple
+from types import TracebackType
+from typing import Any, NamedTuple, Self
 
-from ext2mb_fleet.logs import Messages, last_line, log_path
-from ext2mb_fleet.seen import see_inputs, see_output
-from ext2mb_fleet.task import Result, Settings, Task
+from ext2mb_fleet.confine import confine, find_outside
+from ext2mb_fleet.guard import Guard
+from ext2mb_fleet.logs import last_line, log_path
+from ext2mb_fleet.remains import remove_remains
+from ext2mb_fleet.seen import Listed, Seen, digest, find_change, list_score, listed
+from ext2mb_fleet.task import CannotRun, Result, Settings, Task
+from ext2mb_fleet.tool import MOST_REPORT_BYTES, STATUS_TIME_LIMIT, Ended, run_tool
 
-# Statuses that are not the tool's own are as timeout(1) has them.
-STATUS_TIME_LIMIT = 124
+# Statuses that are not the tool's own are as timeout(1) and the shell have them.
 STATUS_NOT_RUN = 125
-
-SECONDS_UNTIL_KILL = 10
-MOST_REPORT_BYTES = 1 << 26
+STATUS_NOT_INSTALLED = 127
 # Where the tools are if the PATH of a login without privileges does not say so.
 TOOL_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 
 
-def work_folder(task: Task, settings: Settings) -> str:
-    """The folder of the task, known by its key: the next attempt removes what an earlier one left.
-
-    An image is built beside its place, so that it can be renamed into it. Elsewhere others may have the same task.
-    """
-    if task.kind == "build":
-        return os.path.join(settings.folder, os.path.dirname(task.image), f".e2fleet-{task.key}")
-    return os.path.join(settings.folder, os.environ.get("TMPDIR", "/tmp"), f".e2fleet-{os.getuid()}-{task.key}")
-
-
-def make_work_folder(folder: str) -> str:
-    """In the task's folder, one of this attempt.
-
-    Another attempt may still run, of a node thought to be lost or of another run: what it makes must never get the name
-    of ours. Neither folder may be someone else's.
-    """
-    shutil.rmtree(folder, ignore_errors=True)
-    os.makedirs(os.path.dirname(folder), exist_ok=True)
-    os.mkdir(folder, 0o700)
-    own = os.path.join(folder, os.urandom(4).hex())
-    os.mkdir(own, 0o700)
-    return own
-
-
-def remove_work_folder(own: str) -> None:
-    """The task's folder with it, unless another attempt works there."""
-    shutil.rmtree(own, ignore_errors=True)
-    try:
-        os.rmdir(os.path.dirname(own))
-    except OSError:
-        pass
-
-
-def check_place(image: str) -> None:
-    """Renaming would put the image in the place of a device, not onto it."""
-    try:
-        mode = os.stat(image).st_mode
-    except FileNotFoundError:
-        return
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, "Is a directory", image)
-    if not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, "is not a regular file", image)
-
-
-def tool_command(task: Task, settings: Settings, folder: str) -> list[str]:
-    image = os.path.join(folder, "image")
-    threads = f"--threads={settings.threads}"
-    if task.kind == "score":
-        return ["e2frag", "--json", "--progress=none", threads, *task.options, "--", task.image]
+def tool_command(task: Task, settings: Settings, scratch: str) -> list[str]:
+    """scratch: the image of a simulation, which nobody keeps."""
+    common = ["--progress=none", f"--threads={task.limits.threads}"]
     if task.kind == "replay":
         # Threads are part of what is simulated; the options say how many.
-        return ["e2allocsim", task.workload, "--json", "--progress=none", *task.options, "--", image, task.size]
+        return ["e2allocsim", task.workload, "--json", "--progress=none", *task.options, "--", scratch, task.size]
+    if task.kind == "score":
+        return ["e2frag", "--json", *common, *task.options, "--", task.image]
+    if task.kind == "extract":
+        return ["e2extract", "--report=json", *common, f"--output={task.output}", *task.options, "--", task.image]
     sources = [word for source in task.sources for word in ("-d", source)]
     cache = [f"--layer-cache={settings.layer_cache}"] if settings.layer_cache else []
-    command = ["e2populate", "--report=json", "--progress=none", threads, *cache, *task.options, *sources, "--", image]
+    tool = "e2populate" if task.kind == "build" else "e2update"
+    command = [tool, "--report=json", *common, *cache, *task.options, *sources, "--", task.image]
     return command + [task.size] if task.size else command
 
 
-class Output:
-    """What a tool prints: the report and messages. It may print for ever, and costs no more memory."""
+def tool_environment(settings: Settings) -> dict[str, str]:
+    environment = dict(os.environ, LC_ALL="C")
+    environment["PATH"] = os.pathsep.join((os.environ.get("PATH", ""), *TOOL_FOLDERS))
+    # A node's own would make an image of which nobody can say why it differs.
+    for name, value in (("SOURCE_DATE_EPOCH", settings.source_date_epoch), ("MKE2FS_CONFIG", settings.mke2fs_config)):
+        environment.pop(name, None)
+        if value is not None:
+            environment[name] = value
+    if settings.root:
+        environment.pop("TMPDIR", None)  # the tools then take the image's folder
+    return environment
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self.process = process
-        self.report, self.messages = bytearray(), Messages()
-        self.is_too_long = False
-        self.selector = selectors.PollSelector()
-        self.selector.register(process.stdout or -1, selectors.EVENT_READ, self.report)
-        self.selector.register(process.stderr or -1, selectors.EVENT_READ, self.messages)
 
-    def read(self, seconds: float) -> None:
-        """Until the tool has ended. subprocess.TimeoutExpired: it has not in this time; 0: without end."""
-        end = time.monotonic() + seconds if seconds else math.inf
-        while self.selector.get_map():
-            left = end - time.monotonic()
-            if left <= 0:
-                raise subprocess.TimeoutExpired(self.process.args, seconds)
-            for key, _ in self.selector.select(None if left == math.inf else left):
-                self.take(key)
-        self.process.wait(None if end == math.inf else max(0.001, end - time.monotonic()))
-
-    def take(self, key: selectors.SelectorKey) -> None:
-        piece = os.read(key.fd, 1 << 16)
-        if not piece:
-            self.selector.unregister(key.fileobj)
-        elif key.data is self.messages:
-            self.messages.add(piece)
-        elif len(self.report) + len(piece) <= MOST_REPORT_BYTES:
-            self.report += piece
-        else:
-            self.is_too_long = True
-
-    def end(self) -> None:
-        """Ends the tool with all that it has started, if it has not ended."""
-        if self.process.returncode is not None:
-            return
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            os.killpg(self.process.pid, number)
-            try:
-                self.read(SECONDS_UNTIL_KILL)
+def check_configuration(settings: Settings) -> None:
+    """mke2fs goes on without the file that MKE2FS_CONFIG names, with other defaults. CannotRun: it is another one here."""
+    if settings.mke2fs_config is None:
+        return
+    try:
+        with open(settings.mke2fs_config, "rb") as file:
+            if digest(file.read()) == settings.mke2fs_config_digest:
                 return
-            except subprocess.TimeoutExpired:
-                # After SIGKILL: it waits for a disk, or what has left its session has its output.
-                pass
-
-    def close(self) -> None:
-        self.selector.close()
-        for stream in (self.process.stdout, self.process.stderr):
-            if stream:
-                stream.close()
+        message = f"is another file on {socket.gethostname()}"
+    except OSError as problem:
+        message = str(problem.strerror)
+    raise CannotRun(f"MKE2FS_CONFIG: {settings.mke2fs_config}: {message}")
 
 
-def parse_report(output: bytes | bytearray) -> Any:
+def parse_report(output: bytes | None) -> Any:
     """What the tool has printed, if it is whole."""
     try:
         # JSON has no NaN, and what reads the results refuses it.
-        return json.loads(output, parse_constant=lambda _: None)
+        return json.loads(output or b"", parse_constant=lambda _: None)
     except (ValueError, RecursionError):
         return None
 
@@ -154,8 +83,7 @@ class Outcome(NamedTuple):
     status: int
     error: str | None
     report: Any = None
-    inputs: str | None = None
-    output: str | None = None
+    listed: Listed = Listed("")
     log: bytes = b""
 
 
@@ -168,9 +96,9 @@ def make_result(task: Task, settings: Settings, outcome: Outcome, seconds: float
         line["log"] = log_path(settings.logs, task.key) if outcome.log else None
     line["seconds"] = round(seconds, 3)
     line["finished"] = round(time.time(), 3)
-    line["inputs"] = outcome.inputs
-    if task.kind == "build":
-        line["output"] = outcome.output
+    line["inputs"] = outcome.listed.inputs or None
+    if task.made:
+        line["outputs"] = outcome.listed.outputs or None
     line["report"] = outcome.report
     # What is no Unicode becomes "?": no reader of JSON takes half a pair of surrogates.
     text = json.dumps(line, ensure_ascii=False, separators=(",", ":"))
@@ -178,74 +106,144 @@ def make_result(task: Task, settings: Settings, outcome: Outcome, seconds: float
     return Result(text.encode(errors="replace") + b"\n", outcome.status, seconds, task.key, log)
 
 
-def tool_environment(settings: Settings, folder: str) -> dict[str, str]:
-    environment = dict(os.environ, TMPDIR=folder, LC_ALL="C")
-    environment["PATH"] = os.pathsep.join((os.environ.get("PATH", ""), *TOOL_FOLDERS))
-    # A node's own would make an image of which nobody can say why it differs.
-    for name in ("SOURCE_DATE_EPOCH", "MKE2FS_CONFIG"):
-        environment.pop(name, None)
-    if settings.source_date_epoch is not None:
-        environment["SOURCE_DATE_EPOCH"] = settings.source_date_epoch
-    if settings.mke2fs_config is not None:
-        environment["MKE2FS_CONFIG"] = os.path.join(folder, "mke2fs.conf")
-        with open(environment["MKE2FS_CONFIG"], "wb") as file:
-            file.write(settings.mke2fs_config)
-    return environment
+def error_of(ended: Ended, seconds: float) -> str | None:
+    """One line: how it has ended, if not by itself, and what it said last."""
+    words = []
+    if ended.status == STATUS_TIME_LIMIT:
+        words.append(f"ended after {seconds:g} s")
+    elif ended.status == -signal.SIGKILL:
+        words.append("killed by signal 9: out of memory, perhaps")
+    elif ended.status < 0:
+        words.append(f"killed by signal {-ended.status}")
+    if ended.report is None:
+        words.append(f"the report is longer than {MOST_REPORT_BYTES >> 20} MiB")
+    if said := last_line(ended.log):
+        words.append(said)
+    return ": ".join(words) or None
 
 
-def run_tool(task: Task, settings: Settings, folder: str) -> Outcome:
-    process = subprocess.Popen(
-        # It cannot outlive a worker that has died.
-        ["setpriv", "--pdeathsig", "KILL", *tool_command(task, settings, folder)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=settings.folder,
-        env=tool_environment(settings, folder),
-        start_new_session=True,
-    )
-    output = Output(process)
-    try:
-        output.read(settings.seconds)
-        status = process.returncode
-    except subprocess.TimeoutExpired:
-        output.end()
-        status = STATUS_TIME_LIMIT
-    except BaseException:  # a signal ends us
-        output.end()
-        raise
-    finally:
-        output.close()
-    image = os.path.join(folder, "image")
-    log = output.messages.text(os.fsencode(image), os.fsencode(task.image))
-    error = last_line(log)
-    if status == STATUS_TIME_LIMIT:
-        error = f"ended after {settings.seconds:g} s" + (f": {error}" if error else "")
-    if output.is_too_long:
-        error = f"the report is longer than {MOST_REPORT_BYTES >> 20} MiB" + (f": {error}" if error else "")
-    report = None if output.is_too_long else parse_report(output.report)
-    if task.kind != "build" or status != 0:
-        return Outcome(status, error, report, log=log)
-    made = see_output(image)
-    os.replace(image, os.path.join(settings.folder, task.image))
-    if isinstance(report, dict) and isinstance(report.get("image"), dict):
-        report["image"]["path"] = task.image
-    return Outcome(status, error, report, output=made, log=log)
+class Worker:
+    """Runs tasks, one at a time in each thread. To be left by `with`."""
 
+    def __init__(self, settings: Settings, is_shared: bool = False) -> None:
+        """is_shared: it is one of a cluster, whose hosts have the same files. CannotRun."""
+        check_configuration(settings)
+        self.settings, self.is_shared = settings, is_shared
+        self.environment = tool_environment(settings)
+        self.guard = Guard()
+        self.searched: set[str] = set()  # folders without remains
+        self.renamed: set[str] = set()  # folders with new names, which are not yet on the disk
+        self.versions: dict[str, str] = {}
 
-def run_task(task: Task, settings: Settings) -> Result:
-    """Runs it and returns its result. Whatever happens to it is in the result, and nothing of it stays but the image."""
-    started = time.monotonic()
-    # Before it begins: what changes under its hands makes the next run do it again.
-    inputs = see_inputs(task, settings)
-    try:
-        if task.kind == "build":
-            check_place(os.path.join(settings.folder, task.image))
-        folder = make_work_folder(work_folder(task, settings))
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.sync()
+        self.guard.end()
+
+    def confine_thread(self) -> None:
+        """What the thread runs from now on stays below --root."""
+        if self.settings.root:
+            confine((self.settings.root, self.guard.folder), self.environment["PATH"])
+
+    def sync(self) -> None:
+        """The names of finished images are on the disk then."""
+        while self.renamed:
+            try:
+                descriptor = os.open(self.renamed.pop(), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                os.fsync(descriptor)
+                os.close(descriptor)
+            except OSError:
+                pass  # somebody has removed it; or its filesystem cannot, and no later one can either
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.settings.folder, name)
+
+    def start(self, command: list[str], seconds: float) -> Ended:
+        return run_tool(command, self.settings.folder, self.environment, seconds, self.guard)
+
+    def version(self, tool: str) -> str:
+        if tool not in self.versions:
+            self.versions[tool] = (self.start([tool, "--version"], 60).report or b"").decode(errors="replace")
+        return self.versions[tool]
+
+    def list(self, task: Task) -> Listed:
+        """What it would read and make now. Errors: OSError."""
+        if task.kind == "score":
+            return list_score(task, self.settings.folder, self.version("e2frag"))
+        if task.kind == "replay":
+            return Listed(digest(self.version("e2allocsim"), str(self.settings.source_date_epoch)))
+        command = tool_command(task, self.settings, "")
+        ended = self.start([command[0], "--list-inputs=json", *command[1:]], task.limits.seconds)
+        if not ended.status and (found := self.listed_in(parse_report(ended.report))):
+            return found
+        # What it says instead changes when the source is there.
+        failure = error_of(ended, task.limits.seconds) or f"{command[0]} is another version, and lists no inputs"
+        return Listed(digest(failure), failure=failure)
+
+    def listed_in(self, report: Any) -> Listed | None:
+        return listed(report, self.settings.folder, self.is_shared, bool(self.settings.layer_cache))
+
+    def find_change(self, task: Task, seen: Seen) -> str | None:
+        """Why the task has to be done again, if it has."""
         try:
-            outcome = run_tool(task, settings, folder)
-        finally:
-            remove_work_folder(folder)
-    except OSError as problem:
-        outcome = Outcome(STATUS_NOT_RUN, f"{problem.filename2 or problem.filename}: {problem.strerror}")
-    return make_result(task, settings, outcome._replace(inputs=inputs), time.monotonic() - started)
+            return find_change(seen, self.list(task))
+        except OSError as problem:
+            return f"{problem.filename}: {problem.strerror}"
+
+    def check_place(self, task: Task) -> None:
+        """CannotRun: a file or folder lies outside of --root, or nobody can say where it lies."""
+        if not (root := self.settings.root):
+            return
+        found = self.list(task)
+        if found.failure:
+            raise CannotRun(found.failure)
+        if (outside := find_outside(root, self.settings.folder, found.paths)) is not None:
+            raise CannotRun(f"{outside}: lies outside of {root}")
+
+    def prepare_folder(self, folder: str) -> None:
+        if folder in self.searched:
+            return
+        try:
+            os.makedirs(folder, exist_ok=True)
+            remove_remains(folder, self.settings.stale_seconds)
+            self.searched.add(folder)
+        except OSError:
+            pass  # the tool says what is the matter
+
+    def attempt(self, task: Task) -> Outcome:
+        """CannotRun, OSError."""
+        settings, limits = self.settings, task.limits
+        # Before it begins: what changes under its hands makes the next run do it again. The other tools do so themselves.
+        before = self.list(task) if task.kind in ("score", "replay") else None
+        self.check_place(task)
+        scratch = ""
+        if task.kind == "replay":
+            scratch = os.path.join(self.guard.folder, task.key)
+        elif task.made:
+            self.prepare_folder(os.path.dirname(self.path(task.made)))
+        ended = self.start(tool_command(task, settings, scratch), limits.seconds)
+        if scratch and os.path.exists(scratch):
+            os.unlink(scratch)
+        report = parse_report(ended.report)
+        if task.made and not ended.status:
+            self.renamed.add(os.path.dirname(self.path(task.made)))
+        found = before or self.listed_in(report) or self.list(task)
+        if ended.status:
+            found = found._replace(outputs="")
+        return Outcome(ended.status, error_of(ended, limits.seconds), report, found, ended.log)
+
+    def run(self, task: Task) -> Result:
+        """Whatever happens to the task is in its result."""
+        started = time.monotonic()
+        try:
+            outcome = self.attempt(task)
+        except CannotRun as problem:
+            outcome = Outcome(STATUS_NOT_RUN, str(problem))
+        except OSError as problem:
+            is_tool = problem.errno == errno.ENOENT and "/" not in str(problem.filename)
+            outcome = Outcome(STATUS_NOT_INSTALLED if is_tool else STATUS_NOT_RUN, f"{problem.filename}: {problem.strerror}")
+        return make_result(task, self.settings, outcome, time.monotonic() - started)

@@ -3,13 +3,14 @@
 import sys
 
 from ext2mb_fleet.driver import forget_changed, make_settings
+from ext2mb_fleet.local import open_local
 from ext2mb_fleet.results import Results
-from ext2mb_fleet.seen import find_changes
+from ext2mb_fleet.task import Limits
 from ext2mb_fleet.tasks import list_lines, parse_lines
 
 kind, name = sys.argv[1:3]
-tasks = list(parse_lines(kind, list_lines(name)))
-with Results(sys.argv[3], len(sys.argv) > 4) as results:
+tasks = list(parse_lines(kind, list_lines(name), Limits()))
+with Results(sys.argv[3], len(sys.argv) > 4) as results, open_local(make_settings()) as local:
     before = ((task, results.done[task.key]) for task in tasks if task.key in results.done)
-    forget_changed(results.done, find_changes(before, make_settings(1, 0)))
+    forget_changed(results.done, local.find_changes(before))
     print(*(task.image for task in tasks if task.key not in results.done))

@@ -2,12 +2,12 @@
 """What is said of a task that ends with an exception in our own code; and what others print goes to standard error."""
 import os
 
-from ext2mb_fleet.cluster import Needs, open_cluster
-from ext2mb_fleet.task import Result, Settings, Task
+from ext2mb_fleet.cluster import LOCAL, open_cluster
+from ext2mb_fleet.task import Limits, Result, Settings, Task
 
 # Copied first: open_cluster() has the other one.
 own_output = os.dup(1)
-wrong = Task("score", "0", "image", (), "", (1,), "")  # type: ignore[arg-type]
+wrong = Task("score", "0", "image", (), "", (1,), "", "", Limits())  # type: ignore[arg-type]
 
 
 def report(results: list[Result]) -> bool:
@@ -16,6 +16,6 @@ def report(results: list[Result]) -> bool:
     return True
 
 
-with open_cluster(Needs(None, 1, 0, 0, 0), Settings(1, 0, "/", None, None)) as cluster:
+with open_cluster(LOCAL, Settings("/"), 0, 0) as cluster:
     cluster.run(iter([wrong]), 1, report)
     os.write(1, b"standard output\n")
