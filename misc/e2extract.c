@@ -83,7 +83,7 @@ static errcode_t read_image(struct command *command, struct pool *pool, struct w
 	if (!name)
 		return ENOMEM;
 	if (command->lists_inputs)
-		return sources_look(names, 1, &layering, &options, pool, problem);
+		return sources_look_at(names, 1, &layering, &options, pool, problem);
 	progress_stage(command->options.progress, "scan", 0, 0);
 	return sources_scan(names, 1, &layering, &options, pool, tree, problem);
 }

@@ -456,13 +456,14 @@ static int run(struct command *command)
 	struct problem problem = { 0 };
 	struct populate_report report = { 0 };
 
+	command->files.names_outputs_only = !command->json;
 	if (command->verbose && !command->quiet && !command->options.size_only)
 		command->options.mke2fs_output = open_mke2fs_output();
-	struct run_files *files = command->json ? &command->files : NULL;
+	struct run_files *files = &command->files;
 	errcode_t error = progress_start(stderr, command->progress, &command->options.progress);
 
 	if (!error)
-		error = files ? against_name_ranges(&command->against, files) : 0;
+		error = against_name_ranges(&command->against, files);
 	if (!error)
 		error = populate(&command->options, files, &report, &problem);
 	else
@@ -476,6 +477,7 @@ static int run(struct command *command)
 	for (size_t i = 0; i < report.warnings.count; i++)
 		print_problem(&report.warnings.list[i]);
 	report_print_skipped(&command->options, &report);
+	run_files_print_left_out(files);
 	if (command->options.mke2fs_output)
 		report_print_file(command->options.mke2fs_output, command->json ? stderr : stdout);
 	errcode_t text_error = against_write_ranges(&command->against, command->options.image, &report.delta, &problem);

@@ -120,8 +120,10 @@ static int run(struct command *command)
 	struct update_report report = { 0 };
 	update_listener listener =
 		command->is_verbose || (command->options.is_dry_run && !command->is_quiet) ? print_action : NULL;
-	struct run_files *files = command->is_json ? &command->files : NULL;
-	errcode_t error = files ? against_name_ranges(&command->against, files) : 0;
+	struct run_files *files = &command->files;
+	errcode_t error = against_name_ranges(&command->against, files);
+
+	files->names_outputs_only = !command->is_json;
 
 	if (!error)
 		error = progress_start(stderr, command->progress, &command->options.progress);
@@ -132,6 +134,7 @@ static int run(struct command *command)
 	progress_end(command->options.progress);
 	for (size_t i = 0; i < report.warnings.count; i++)
 		print_problem(&report.warnings.list[i]);
+	run_files_print_left_out(files);
 	if (report.skipped[SCAN_IMAGE])
 		print_failure_reason(EINVAL, command->options.image, NULL, "is in its own source and is left out");
 	errcode_t text_error =

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "run_files_json.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,14 @@ errcode_t run_files_json(struct json *json, struct run_files *files)
 		write_file(json, &files->outputs[i], false);
 	json_close_array(json);
 	return 0;
+}
+
+void run_files_print_left_out(const struct run_files *files)
+{
+	for (size_t i = 0; i < files->output_count; i++)
+		if (files->outputs[i].is_left_out)
+			print_failure_reason(EINVAL, files->outputs[i].path, NULL,
+			                     "is in its own source and is left out");
 }
 
 static errcode_t print(struct run_files *files)

@@ -8,6 +8,9 @@
 /* Examines the outputs, and writes both members. ENOMEM. */
 MUST_CHECK errcode_t run_files_json(struct json *json, struct run_files *files);
 
+/* Says on standard error which outputs lie in a source and were left out of it. */
+void run_files_print_left_out(const struct run_files *files);
+
 /*
  * Ends a run of --list-inputs=json: prints a document of both, or what has failed. Returns the exit status.
  */

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "source/kind/run_host.h"
+#include "source/labels/file_contexts.h"
+#include "source/unpack/sparse_file.h"
 #include "source/unpack/spool_directory.h"
 
 /* The argument of one of mke2fs's options; NULL: it is not given. */
@@ -33,13 +35,16 @@ static errcode_t name_outputs(const struct populate_options *options, struct run
 		{ "oci-config", options->oci_config },
 		{ "undo", is_made ? mke2fs_argument(options, "-z") : NULL },
 	};
-	errcode_t error = spool ? run_files_use_folder(files, "temporary", spool) : ENOMEM;
+	errcode_t error = spool ? run_files_use_folder(files, "temporary", spool, false) : ENOMEM;
+
+	if (!error)
+		error = run_files_use_folder(files, "temporary", sparse_file_folder(), false);
 
 	for (size_t i = 0; !error && i < sizeof(outputs) / sizeof(*outputs); i++)
 		if (outputs[i].path)
 			error = run_files_write(files, outputs[i].role, outputs[i].path);
 	if (!error && options->layer_cache.path)
-		error = run_files_use_folder(files, "layer-cache", options->layer_cache.path);
+		error = run_files_use_folder(files, "layer-cache", options->layer_cache.path, true);
 	return error;
 }
 
@@ -56,7 +61,6 @@ static errcode_t name_inputs(const struct populate_options *options, struct run_
 	SCOPE_FREE char *journal = journal_device(options) ? strdup(journal_device(options)) : NULL;
 	const struct named inputs[] = {
 		{ "metadata", options->metadata },
-		{ "file-contexts", options->labels.file_contexts },
 		{ "stable-from", options->stable_from },
 		{ "against", options->against },
 		{ "bad-blocks", mke2fs_argument(options, "-l") },
@@ -71,6 +75,8 @@ static errcode_t name_inputs(const struct populate_options *options, struct run_
 	for (size_t i = 0; !error && i < sizeof(inputs) / sizeof(*inputs); i++)
 		if (inputs[i].path)
 			error = run_files_read(files, inputs[i].role, inputs[i].path, 0);
+	if (!error && options->labels.file_contexts)
+		error = file_contexts_name_files(options->labels.file_contexts, files);
 	return error;
 }
 
@@ -85,9 +91,11 @@ errcode_t name_files(const struct populate_options *options, struct pool *pool, 
 		error = run_host_add(files);
 	if (!error)
 		error = run_host_add_mke2fs(files);
+	if (!error && options->verify)
+		error = run_files_use_program(files, "e2fsck", NULL, NULL);
 	if (error)
 		return problem_set(problem, error, NULL, "cannot list inputs");
-	return options->verity.signatures ?
+	return options->verity.signatures && !files->names_outputs_only ?
 	               sources_look_at_folder("signatures", options->verity.signatures, files, pool, problem) :
 	               0;
 }

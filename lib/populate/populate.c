@@ -629,22 +629,13 @@ errcode_t populate(const struct populate_options *options, struct run_files *fil
 errcode_t populate_look(const struct populate_options *options, struct run_files *files, struct problem *problem)
 {
 	struct pool *pool;
-	const struct scan_options scan = {
-		.exclude = options->exclude,
-		.one_file_system = options->one_file_system,
-		.platform = options->platform,
-		.progress = options->progress,
-		.files = files,
-		.only_looks = true,
-	};
-
 	errcode_t error = pool_create(options->threads, &pool);
 
 	if (error)
 		return problem_set(problem, error, NULL, "cannot start threads");
 	error = name_files(options, pool, files, problem);
 	if (!error)
-		error = sources_look(options->sources, options->source_count, &options->layering, &scan, pool, problem);
+		error = scan_sources_look(options, files, pool, problem);
 	pool_destroy(pool);
 	return error;
 }

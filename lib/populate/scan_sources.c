@@ -292,12 +292,9 @@ static errcode_t find_likeness(struct scanned *scanned, const struct workplace *
 	return 0;
 }
 
-/* The cache is open while the sources are read; packs stay open with the tree. */
-static errcode_t read_sources(struct scanned *scanned, const struct workplace *work, struct scan_options *scan_options,
-                              struct populate_report *report)
+static struct source_reading reading_of(const struct populate_options *options, const struct scan_options *scan_options)
 {
-	const struct populate_options *options = work->options;
-	const struct source_reading reading = {
+	return (struct source_reading){
 		.sources = options->sources,
 		.source_count = options->source_count,
 		.layering = options->layering,
@@ -311,6 +308,14 @@ static errcode_t read_sources(struct scanned *scanned, const struct workplace *w
 		.memory_bytes = options->memory_bytes,
 		.threads = options->threads,
 	};
+}
+
+/* The cache is open while the sources are read; packs stay open with the tree. */
+static errcode_t read_sources(struct scanned *scanned, const struct workplace *work, struct scan_options *scan_options,
+                              struct populate_report *report)
+{
+	const struct populate_options *options = work->options;
+	const struct source_reading reading = reading_of(options, scan_options);
 	errcode_t error = layer_cache_open(&options->layer_cache, &scan_options->layers, work->problem);
 
 	if (!error && scan_options->layers && options->verify)
@@ -394,4 +399,18 @@ errcode_t scan_sources(struct scanned *scanned, bool in_place, const struct work
 	if (scanned->like.is_wanted)
 		likeness_identify(&scanned->like, &scanned->identity);
 	return 0;
+}
+
+errcode_t scan_sources_look(const struct populate_options *options, struct run_files *files, struct pool *pool,
+                            struct problem *problem)
+{
+	const struct scan_options scan_options = {
+		.files = files,
+		.exclude = options->exclude,
+		.one_file_system = options->one_file_system,
+		.platform = options->platform,
+	};
+	const struct source_reading reading = reading_of(options, &scan_options);
+
+	return sources_look(&reading, pool, problem);
 }

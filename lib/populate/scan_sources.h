@@ -13,3 +13,7 @@
  */
 MUST_CHECK errcode_t scan_sources(struct scanned *scanned, bool in_place, const struct workplace *work,
                                   struct run_files *files, struct populate_report *report);
+
+/* Adds to files what scan_sources() would read of the sources; archives and images are not opened. */
+MUST_CHECK errcode_t scan_sources_look(const struct populate_options *options, struct run_files *files,
+                                       struct pool *pool, struct problem *problem);

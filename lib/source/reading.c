@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "source/kind/run_files.h"
 #include "source/manifest/metadata.h"
 #include "source/unpack/spool_directory.h"
 #include "source/unpack/unpacked_store.h"
@@ -21,6 +22,25 @@ uint64_t source_usual_memory(void)
 	return available && available / 4 < USUAL_BYTES ? available / 4 : USUAL_BYTES;
 }
 
+static void see_outputs(const struct source_reading *reading, struct scan_options *options,
+                        struct stat statuses[SCAN_OUTPUTS])
+{
+	for (int output = 0; output < SCAN_OUTPUTS; output++)
+		if (reading->outputs[output] && stat(reading->outputs[output], &statuses[output]) == 0)
+			options->outputs[output] = &statuses[output];
+	if (options->files)
+		run_files_see_outputs(options->files);
+}
+
+errcode_t sources_look(const struct source_reading *reading, struct pool *pool, struct problem *problem)
+{
+	struct scan_options options = *reading->scan;
+	struct stat statuses[SCAN_OUTPUTS];
+
+	see_outputs(reading, &options, statuses);
+	return sources_look_at(reading->sources, reading->source_count, &reading->layering, &options, pool, problem);
+}
+
 errcode_t sources_read_unchanged(const struct source_reading *reading, struct pool *pool, struct tree **ret,
                                  struct problem *problem)
 {
@@ -36,9 +56,7 @@ errcode_t sources_read_unchanged(const struct source_reading *reading, struct po
 	options.counts = &counts;
 	options.unpack_threads = reading->threads > 1 ? reading->threads : 0;
 	options.spool_directory = spool;
-	for (int output = 0; output < SCAN_OUTPUTS; output++)
-		if (reading->outputs[output] && stat(reading->outputs[output], &statuses[output]) == 0)
-			options.outputs[output] = &statuses[output];
+	see_outputs(reading, &options, statuses);
 	errcode_t error =
 		sources_scan(reading->sources, reading->source_count, &reading->layering, &options, pool, ret, problem);
 

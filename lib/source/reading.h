@@ -31,6 +31,9 @@ struct source_reading {
 MUST_CHECK errcode_t sources_read_unchanged(const struct source_reading *reading, struct pool *pool, struct tree **ret,
                                             struct problem *problem);
 
+/* The same as sources_look_at(), with the outputs left out. */
+MUST_CHECK errcode_t sources_look(const struct source_reading *reading, struct pool *pool, struct problem *problem);
+
 /* Errors of sources_scan(), owner_map_apply() and metadata_apply(). */
 MUST_CHECK errcode_t sources_read(const struct source_reading *reading, struct pool *pool, struct tree **ret,
                                   struct problem *problem);

@@ -385,8 +385,8 @@ static void stack_free(struct stack *stack)
 	free(stack->sources);
 }
 
-errcode_t sources_look(const char *const *sources, uint32_t count, const struct source_layering *layering,
-                       const struct scan_options *options, struct pool *pool, struct problem *problem)
+errcode_t sources_look_at(const char *const *sources, uint32_t count, const struct source_layering *layering,
+                          const struct scan_options *options, struct pool *pool, struct problem *problem)
 {
 	struct scan_options own = *options;
 	struct stack stack = { .options = &own };

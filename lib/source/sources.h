@@ -40,8 +40,8 @@ MUST_CHECK errcode_t sources_scan(const char *const *sources, uint32_t count, co
  * Adds to options->files all that sources_scan() would read of them, without unpacking: folders are scanned, manifests
  * and the documents of container images are read, and of all else the file is examined. Errors as above.
  */
-MUST_CHECK errcode_t sources_look(const char *const *sources, uint32_t count, const struct source_layering *layering,
-                                  const struct scan_options *options, struct pool *pool, struct problem *problem);
+MUST_CHECK errcode_t sources_look_at(const char *const *sources, uint32_t count, const struct source_layering *layering,
+                                     const struct scan_options *options, struct pool *pool, struct problem *problem);
 
 /* Adds the sum of one folder, as that of a source. */
 MUST_CHECK errcode_t sources_look_at_folder(const char *role, const char *path, struct run_files *files,

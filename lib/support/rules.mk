@@ -5,6 +5,7 @@ support_sources := \
 	lib/support/histogram.c \
 	lib/support/io/file_locks.c \
 	lib/support/io/same_file.c \
+	lib/support/io/temporary_name.c \
 	lib/support/io/whole_io.c \
 	lib/support/problem.c \
 	lib/support/text/json.c \

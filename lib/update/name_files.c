@@ -4,17 +4,23 @@
 #include <errno.h>
 
 #include "source/kind/run_host.h"
+#include "source/reading.h"
+#include "source/unpack/sparse_file.h"
 #include "source/unpack/spool_directory.h"
+#include "update/update.h"
 
 static errcode_t name_outputs(const struct update_options *options, struct run_files *files)
 {
 	SCOPE_FREE char *spool = spool_directory(options->image);
-	errcode_t error = spool ? run_files_use_folder(files, "temporary", spool) : ENOMEM;
+	errcode_t error = spool ? run_files_use_folder(files, "temporary", spool, false) : ENOMEM;
+
+	if (!error)
+		error = run_files_use_folder(files, "temporary", sparse_file_folder(), false);
 
 	if (!error && !options->is_dry_run)
 		error = run_files_write(files, "image", options->image);
 	if (!error && options->layer_cache.path)
-		error = run_files_use_folder(files, "layer-cache", options->layer_cache.path);
+		error = run_files_use_folder(files, "layer-cache", options->layer_cache.path, true);
 	return error;
 }
 
@@ -42,4 +48,31 @@ errcode_t update_name_files(const struct update_options *options, struct run_fil
 	if (!error)
 		error = run_files_use_program(files, "e2fsck", NULL, NULL);
 	return error ? problem_set(problem, error, NULL, "cannot list inputs") : 0;
+}
+
+errcode_t update_look(const struct update_options *options, struct run_files *files, struct problem *problem)
+{
+	const struct scan_options scan = {
+		.exclude = options->exclude,
+		.one_file_system = options->one_file_system,
+		.platform = options->platform,
+		.files = files,
+	};
+	const struct source_reading reading = {
+		.sources = options->sources,
+		.source_count = options->source_count,
+		.layering = options->layering,
+		.outputs[SCAN_IMAGE] = options->image,
+		.scan = &scan,
+	};
+	struct pool *pool;
+	errcode_t error = pool_create(options->threads, &pool);
+
+	if (error)
+		return problem_set(problem, error, NULL, "cannot start threads");
+	error = update_name_files(options, files, problem);
+	if (!error)
+		error = sources_look(&reading, pool, problem);
+	pool_destroy(pool);
+	return error;
 }

@@ -272,27 +272,6 @@ static errcode_t update_with(const struct update_options *options, struct pool *
 	return error;
 }
 
-errcode_t update_look(const struct update_options *options, struct run_files *files, struct problem *problem)
-{
-	const struct scan_options scan = {
-		.exclude = options->exclude,
-		.one_file_system = options->one_file_system,
-		.platform = options->platform,
-		.progress = options->progress,
-		.files = files,
-	};
-	struct pool *pool;
-	errcode_t error = pool_create(options->threads, &pool);
-
-	if (error)
-		return problem_set(problem, error, NULL, "cannot start threads");
-	error = update_name_files(options, files, problem);
-	if (!error)
-		error = sources_look(options->sources, options->source_count, &options->layering, &scan, pool, problem);
-	pool_destroy(pool);
-	return error;
-}
-
 errcode_t update(const struct update_options *options, struct run_files *files, update_listener listener, void *context,
                  struct update_report *report, struct problem *problem)
 {

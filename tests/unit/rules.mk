@@ -103,6 +103,7 @@ unit_tests := \
 	replay_maps \
 	request_locks \
 	result \
+	run_files \
 	run_writer \
 	sink \
 	scalability \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "populate/output/temporary_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -13,32 +14,20 @@
 #include <unistd.h>
 
 #include "support/io/same_file.h"
+#include "support/io/temporary_name.h"
 #include "support/run/interrupt.h"
 
 /* Names are numbered from 0: this many runs can make the same file at once. */
 #define MOST_NAMES 1000
-/* At least this many names are checked for files that earlier runs left. */
-#define LEAST_NAMES 4
-
-/* Returns "DIRECTORY/.NAME.e2new-NUMBER"; NULL: no memory. The caller frees it. */
-static char *name_of(const char *final_path, unsigned int number)
-{
-	const char *slash = strrchr(final_path, '/');
-	int directory_bytes = slash ? (int)(slash + 1 - final_path) : 0;
-	char *path;
-
-	/* The name is cut: a name of 255 bytes would leave no room for the rest. */
-	if (asprintf(&path, "%.*s.%.200s.e2new-%u", directory_bytes, final_path, final_path + directory_bytes, number) <
-	    0)
-		return NULL;
-	return path;
-}
+/* So many names of the folder are looked at for files that earlier runs left: 3 ms. */
+#define MOST_LOOKED_AT 10000
 
 #define ZFS_SUPER_MAGIC 0x2fc12fc1
 
 /*
  * True if all locks on the file are known here. On other filesystems (NFS, Lustre, folders that virtual machines share
- * with their hosts, overlays of these) another host may have the file open, and its lock may be unknown here.
+ * with their hosts, overlays of these) another host may have the file open, and its lock may be unknown here, unless
+ * the name says that this host made it.
  */
 static bool has_only_our_locks(int descriptor)
 {
@@ -73,8 +62,8 @@ static bool remove_left_over(const char *path)
 	struct stat status;
 
 	return descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
-	       has_only_our_locks(descriptor) && flock(descriptor, LOCK_EX | LOCK_NB) == 0 &&
-	       is_named(path, descriptor) && unlink(path) == 0;
+	       (has_only_our_locks(descriptor) || temporary_name_is_ours(path)) &&
+	       flock(descriptor, LOCK_EX | LOCK_NB) == 0 && is_named(path, descriptor) && unlink(path) == 0;
 }
 
 /*
@@ -113,7 +102,7 @@ static errcode_t try_names(const char *final_path, errcode_t (*try_name)(const c
 	errcode_t error = EEXIST;
 
 	for (unsigned int number = 0; error == EEXIST && number < MOST_NAMES; number++) {
-		SCOPE_FREE char *path = name_of(final_path, number);
+		SCOPE_FREE char *path = temporary_name_of(final_path, number);
 
 		if (!path)
 			return ENOMEM;
@@ -130,13 +119,31 @@ static errcode_t try_names(const char *final_path, errcode_t (*try_name)(const c
 	return error;
 }
 
+/* "" or DIRECTORY/. */
+static char *folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strndup(path, slash ? (size_t)(slash + 1 - path) : 0);
+}
+
 static errcode_t remove_all_left_over(const char *final_path)
 {
-	for (unsigned int number = 0; number < LEAST_NAMES; number++) {
-		SCOPE_FREE char *path = name_of(final_path, number);
+	SCOPE_FREE char *folder = folder_of(final_path);
+	SCOPE_CLOSEDIR DIR *directory = folder ? opendir(*folder ? folder : ".") : NULL;
+	const struct dirent *entry;
 
-		if (!path)
+	if (!folder)
+		return ENOMEM;
+	for (int looked_at = 0; directory && looked_at < MOST_LOOKED_AT && (entry = readdir(directory)); looked_at++) {
+		SCOPE_FREE char *path = NULL;
+
+		if (!temporary_name_is_for(entry->d_name, final_path))
+			continue;
+		if (asprintf(&path, "%s%s", folder, entry->d_name) < 0) {
+			path = NULL;
 			return ENOMEM;
+		}
 		remove_left_over(path);
 	}
 	return 0;
@@ -145,13 +152,12 @@ static errcode_t remove_all_left_over(const char *final_path)
 /* The error is not reported: whatever it is, a file that has a name from the start may still work. */
 static errcode_t make_unnamed(const char *final_path, struct temporary_file *file)
 {
-	const char *slash = strrchr(final_path, '/');
-	SCOPE_FREE char *directory = slash ? strndup(final_path, (size_t)(slash + 1 - final_path)) : strdup(".");
+	SCOPE_FREE char *directory = folder_of(final_path);
 
 	if (!directory)
 		return ENOMEM;
 	/* Children inherit the descriptor, so one path serves all. */
-	file->descriptor = open(directory, O_RDWR | O_TMPFILE, 0600);
+	file->descriptor = open(*directory ? directory : ".", O_RDWR | O_TMPFILE, 0600);
 	if (file->descriptor < 0)
 		return errno;
 	if (asprintf(&file->path, "/proc/self/fd/%d", file->descriptor) < 0)

@@ -6,7 +6,8 @@
  * linkat(2) replaces no file.
  *
  * We hold a lock (flock(2)) on it as long as we live. A file that an earlier run left under a temporary name is removed
- * if we get the lock on it: then no run uses it any more. Other programs do not name files like that.
+ * if we get the lock on it: then no run uses it any more. Other programs do not name files like that; the name
+ * (support/io/temporary_name.h) tells whose lock it is where that of another host cannot be seen.
  */
 #pragma once
 

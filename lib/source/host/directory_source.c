@@ -430,7 +430,8 @@ static errcode_t find_output_folders(struct scan *scan)
 
 	for (size_t i = 0; !error && files && i < files->output_count; i++) {
 		const char *path = files->outputs[i].path, *slash = strrchr(path, '/');
-		SCOPE_FREE char *folder = files->outputs[i].kind == RUN_FILE_FOLDER ? strdup(path) :
+		SCOPE_FREE char *folder = files->outputs[i].kind == RUN_FILE_FOLDER && !files->outputs[i].is_own ?
+		                                  strdup(path) :
 		                          slash ? strndup(path, (size_t)(slash + 1 - path)) :
 		                                  strdup(".");
 		struct stat status;

@@ -12,6 +12,7 @@
 #include <sys/vfs.h>
 
 #include "source/host/projects.h"
+#include "source/kind/run_files.h"
 #include "tree/details.h"
 #include "tree/file_flags.h"
 #include "support/run/interrupt.h"
@@ -328,17 +329,6 @@ static errcode_t refuse_made_up(const struct place *place)
 	                          "out with --one-file-system or --exclude");
 }
 
-static bool is_skipped(const struct scan_options *options, const struct stat *status)
-{
-	enum scan_output output = scan_output_of(options, status);
-
-	if (output == SCAN_OUTPUTS)
-		return false;
-	if (options->skipped)
-		__atomic_store_n(&options->skipped[output], true, __ATOMIC_RELAXED);
-	return true;
-}
-
 static bool is_excluded(const struct place *place, const struct tree_node *node, bool is_directory)
 {
 	if (!place->path)
@@ -348,10 +338,10 @@ static bool is_excluded(const struct place *place, const struct tree_node *node,
 	return exclude_matches(place->scan->options->exclude, place->path + 1, is_directory);
 }
 
-static bool has_outputs(const struct scan *scan, const struct stat *status)
+static bool has_outputs(const struct scan *scan, uint64_t inode, uint64_t device)
 {
-	for (size_t i = 0; S_ISDIR(status->st_mode) && i < scan->output_folder_count; i++)
-		if (scan->output_folders[i].inode == status->st_ino && scan->output_folders[i].device == status->st_dev)
+	for (size_t i = 0; i < scan->output_folder_count; i++)
+		if (scan->output_folders[i].inode == inode && scan->output_folders[i].device == device)
 			return true;
 	return false;
 }
@@ -362,7 +352,23 @@ static void add_to_sum(const struct place *place, const char *name, size_t name_
 
 	if (scan->options->files)
 		folder_sum_add(&place->worker->sum, scan->directories[place->directory].key, name, name_bytes, status,
-		               has_outputs(scan, status));
+		               S_ISDIR(status->st_mode) && has_outputs(scan, status->st_ino, status->st_dev));
+}
+
+static bool is_skipped(const struct place *place, const char *name, const struct stat *status)
+{
+	const struct scan_options *options = place->scan->options;
+	const struct scan_entry *directory = place->scan->directories[place->directory].entry;
+	enum scan_output output = scan_output_of(options, status);
+
+	if (output == SCAN_OUTPUTS)
+		return options->files &&
+		       (run_files_leave_out(options->files, status) ||
+		        (run_files_is_temporary(options->files, name) &&
+		         has_outputs(place->scan, directory->directory.inode, directory->directory.device)));
+	if (options->skipped)
+		__atomic_store_n(&options->skipped[output], true, __ATOMIC_RELAXED);
+	return true;
 }
 
 static errcode_t leave_out(const struct place *place)
@@ -386,7 +392,7 @@ static errcode_t examine(const struct place *place, struct scan_entry *entry)
 		return refuse_made_up(place);
 	if (fstatat(place->descriptor, node->name, &status, AT_SYMLINK_NOFOLLOW))
 		return fail(place, node, errno, "cannot examine");
-	if (is_skipped(place->scan->options, &status) ||
+	if (is_skipped(place, node->name, &status) ||
 	    (S_ISDIR(status.st_mode) ? is_excluded(place, node, true) : as_file))
 		return leave_out(place);
 	if (place->is_made_up)

@@ -11,6 +11,7 @@
 
 #include "source/kind/source_digest.h"
 #include "support/cleanup.h"
+#include "support/io/temporary_name.h"
 #include "support/run/program.h"
 #include "support/vector.h"
 
@@ -72,11 +73,16 @@ static void set_part(struct run_file *file, uint64_t offset_bytes)
 	file->bytes = bytes > offset_bytes ? bytes - offset_bytes : 0;
 }
 
+/* What is there already is not added again. */
 static errcode_t add_file(struct run_file **list, size_t *count, size_t *capacity, struct run_file *file)
 {
-	errcode_t error = file->path ? vector_add(list, count, capacity, file, sizeof(*file)) : ENOMEM;
+	bool is_there = false;
 
-	if (error)
+	for (size_t i = 0; file->path && i < *count && !is_there; i++)
+		is_there = !strcmp((*list)[i].role, file->role) && !strcmp((*list)[i].path, file->path);
+	errcode_t error = is_there ? 0 : file->path ? vector_add(list, count, capacity, file, sizeof(*file)) : ENOMEM;
+
+	if (error || is_there)
 		free(file->path);
 	return error;
 }
@@ -88,21 +94,14 @@ static errcode_t add_input(struct run_files *files, struct run_file *file)
 
 errcode_t run_files_read(struct run_files *files, const char *role, const char *path, uint64_t offset_bytes)
 {
+	if (files->names_outputs_only)
+		return 0;
 	struct run_file file = { .role = role, .path = strdup(path) };
 
 	if (!file.path)
 		return ENOMEM;
 	examine(&file);
 	set_part(&file, offset_bytes);
-	return add_input(files, &file);
-}
-
-errcode_t run_files_have_read(struct run_files *files, const char *role, const char *path,
-                              const struct file_version *version)
-{
-	struct run_file file = { .role = role, .path = strdup(path), .version = *version };
-
-	set_part(&file, 0);
 	return add_input(files, &file);
 }
 
@@ -125,19 +124,25 @@ errcode_t run_files_read_host(struct run_files *files, const char *role, const c
 {
 	errcode_t error = run_files_read(files, role, path, 0);
 
-	if (error)
+	if (error || files->names_outputs_only)
 		return error;
-	struct run_file *file = &files->inputs[files->input_count - 1];
+	for (size_t i = 0; i < files->input_count; i++) {
+		struct run_file *file = &files->inputs[i];
 
-	file->is_host = true;
-	if (file->kind == RUN_FILE_REGULAR)
-		hash_contents(file);
+		if (strcmp(file->role, role) || strcmp(file->path, path) || file->is_host)
+			continue;
+		file->is_host = true;
+		if (file->kind == RUN_FILE_REGULAR)
+			hash_contents(file);
+	}
 	return 0;
 }
 
 errcode_t run_files_read_folder(struct run_files *files, const char *role, const char *path,
                                 const struct folder_sum *sum)
 {
+	if (files->names_outputs_only)
+		return 0;
 	struct run_folder folder = { .role = role, .path = strdup(path), .sum = *sum };
 	errcode_t error = folder.path ? vector_add(&files->folders, &files->folder_count, &files->folder_capacity,
 	                                           &folder, sizeof(folder)) :
@@ -150,6 +155,8 @@ errcode_t run_files_read_folder(struct run_files *files, const char *role, const
 
 errcode_t run_files_use_variable(struct run_files *files, const char *name)
 {
+	if (files->names_outputs_only)
+		return 0;
 	const char *value = getenv(name);
 	struct run_variable variable = { .name = name, .value = value ? strdup(value) : NULL };
 	errcode_t error = !value || variable.value ?
@@ -164,6 +171,8 @@ errcode_t run_files_use_variable(struct run_files *files, const char *name)
 
 errcode_t run_files_use_program(struct run_files *files, const char *name, const char *version, const char *path)
 {
+	if (files->names_outputs_only)
+		return 0;
 	struct run_program program = { .name = strdup(name), .version = version ? strdup(version) : NULL };
 	struct stat status;
 	errcode_t error = !program.name || (version && !program.version) ? ENOMEM : 0;
@@ -199,19 +208,51 @@ errcode_t run_files_write(struct run_files *files, const char *role, const char 
 	return add_output(files, role, path, strcmp(path, "-") ? RUN_FILE_MISSING : RUN_FILE_STREAM);
 }
 
-errcode_t run_files_use_folder(struct run_files *files, const char *role, const char *path)
+errcode_t run_files_use_folder(struct run_files *files, const char *role, const char *path, bool is_own)
 {
-	return add_output(files, role, path, RUN_FILE_FOLDER);
+	errcode_t error = add_output(files, role, path, RUN_FILE_FOLDER);
+
+	if (!error)
+		files->outputs[files->output_count - 1].is_own = is_own;
+	return error;
 }
 
 void run_files_see_outputs(struct run_files *files)
 {
 	for (size_t i = 0; i < files->output_count; i++) {
 		struct run_file *file = &files->outputs[i];
+		const enum run_file_kind kind = file->kind;
 
-		if (file->kind != RUN_FILE_FOLDER && strcmp(file->path, "-") != 0)
+		if (strcmp(file->path, "-") != 0)
 			examine(file);
+		/* The run makes a folder that is not there yet. */
+		if (kind == RUN_FILE_FOLDER)
+			file->kind = kind;
 	}
+}
+
+bool run_files_leave_out(struct run_files *files, const struct stat *status)
+{
+	for (size_t i = 0; i < files->output_count; i++) {
+		struct run_file *file = &files->outputs[i];
+
+		if (file->version.inode != status->st_ino || file->version.device != status->st_dev ||
+		    !(S_ISREG(status->st_mode) || (S_ISDIR(status->st_mode) && file->is_own)))
+			continue;
+		__atomic_store_n(&file->is_left_out, true, __ATOMIC_RELAXED);
+		return true;
+	}
+	return false;
+}
+
+bool run_files_is_temporary(const struct run_files *files, const char *name)
+{
+	bool is_temporary = false;
+
+	for (size_t i = 0; *name == '.' && i < files->output_count && !is_temporary; i++)
+		is_temporary = files->outputs[i].kind != RUN_FILE_FOLDER &&
+		               temporary_name_is_for(name, files->outputs[i].path);
+	return is_temporary;
 }
 
 bool run_files_is_output(const struct run_files *files, const struct run_file *input)

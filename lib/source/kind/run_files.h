@@ -34,6 +34,8 @@ struct run_file {
 	enum run_file_kind kind;
 	uint64_t offset_bytes, bytes; /* an input: the part that is read */
 	struct file_version version;  /* not of a stream, and of what is missing */
+	bool is_left_out;             /* an output: it lies in a source, which is read without it; any thread sets it */
+	bool is_own;                  /* a folder that holds nothing but the tool's files */
 	bool is_host; /* a file of the host itself, which each host has for itself: it counts by its contents, too */
 	char contents[RUN_FILES_DIGEST_BYTES]; /* with is_host: their sha256; empty: it is missing */
 };
@@ -56,6 +58,7 @@ struct run_program {
 
 /* Zero-initialise. */
 struct run_files {
+	bool names_outputs_only; /* set by the caller: nobody asks for inputs, and what is added of them is dropped */
 	struct run_file *inputs, *outputs;
 	struct run_folder *folders;
 	struct run_variable *variables;
@@ -71,10 +74,6 @@ void run_files_clear(struct run_files *files);
  * missing. ENOMEM, as of all that follow.
  */
 MUST_CHECK errcode_t run_files_read(struct run_files *files, const char *role, const char *path, uint64_t offset_bytes);
-
-/* Adds a file that was examined when it was read. */
-MUST_CHECK errcode_t run_files_have_read(struct run_files *files, const char *role, const char *path,
-                                         const struct file_version *version);
 
 /* Adds a small file that belongs to the host, and reads it. */
 MUST_CHECK errcode_t run_files_read_host(struct run_files *files, const char *role, const char *path);
@@ -92,17 +91,23 @@ MUST_CHECK errcode_t run_files_use_program(struct run_files *files, const char *
 /* Adds a file that is written; run_files_see_outputs() examines it. */
 MUST_CHECK errcode_t run_files_write(struct run_files *files, const char *role, const char *path);
 
-/* Adds a folder that files come into and go from. */
-MUST_CHECK errcode_t run_files_use_folder(struct run_files *files, const char *role, const char *path);
+/* Adds a folder that files come into and go from. is_own: it holds nothing else. */
+MUST_CHECK errcode_t run_files_use_folder(struct run_files *files, const char *role, const char *path, bool is_own);
 
 /* Examines all outputs as they are now. */
 void run_files_see_outputs(struct run_files *files);
+
+/* Is this file of a source an output, as it was seen? Then it is to be left out, and is marked. Any thread. */
+bool run_files_leave_out(struct run_files *files, const struct stat *status);
 
 /* A folder's sum as hexadecimal digits. */
 void run_files_folder_digest(const struct folder_sum *sum, char digest[RUN_FILES_FOLDER_DIGEST_BYTES]);
 
 /* Is the input written by the run, too? Then it does not count in the digest. */
 bool run_files_is_output(const struct run_files *files, const struct run_file *input);
+
+/* Is this the name of an output while it is made? */
+bool run_files_is_temporary(const struct run_files *files, const char *name);
 
 /*
  * The digest as hexadecimal digits; empty if nothing can tell whether an input has changed, that is, if there is a

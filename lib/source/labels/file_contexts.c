@@ -2,8 +2,24 @@
 #include "source/labels/file_contexts.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 static const char cannot_read[] = "cannot read SELinux's rules";
+
+errcode_t file_contexts_name_files(const char *path, struct run_files *files)
+{
+	static const char *const ends[] = { "", ".bin", ".homedirs", ".local", ".subs", ".subs_dist" };
+	errcode_t error = 0;
+
+	for (size_t i = 0; !error && i < sizeof(ends) / sizeof(*ends); i++) {
+		SCOPE_FREE char *file = NULL;
+
+		if (asprintf(&file, "%s%s", path, ends[i]) < 0)
+			return ENOMEM;
+		error = run_files_read(files, "file-contexts", file, 0);
+	}
+	return error;
+}
 
 #if HAVE_SELINUX
 #include <pthread.h>

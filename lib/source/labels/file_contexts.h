@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "source/kind/run_files.h"
 #include "support/problem.h"
 
 struct file_contexts;
@@ -27,6 +28,9 @@ MUST_CHECK errcode_t file_contexts_open(const char *path, struct file_contexts *
  */
 MUST_CHECK errcode_t file_contexts_find(struct file_contexts *contexts, const char *path, uint16_t mode,
                                         const char **label, struct problem *problem);
+
+/* Adds the files that file_contexts_open() reads, or would read if they were there, to what a run reads. ENOMEM. */
+MUST_CHECK errcode_t file_contexts_name_files(const char *path, struct run_files *files);
 
 /* NULL is allowed. */
 void file_contexts_close(struct file_contexts *contexts);

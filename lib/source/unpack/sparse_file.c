@@ -14,7 +14,7 @@
 /* A hole is at least this long: the block size of most filesystems. */
 #define HOLE_BYTES 4096
 
-static const char *directory(void)
+const char *sparse_file_folder(void)
 {
 	const char *chosen = getenv("TMPDIR");
 
@@ -23,7 +23,7 @@ static const char *directory(void)
 
 errcode_t sparse_file_create(int *ret, struct problem *problem)
 {
-	const char *place = directory();
+	const char *place = sparse_file_folder();
 
 	*ret = open(place, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (*ret >= 0)
@@ -46,7 +46,7 @@ errcode_t sparse_file_create(int *ret, struct problem *problem)
 static errcode_t failure(errcode_t error, const char *path, struct problem *problem)
 {
 	return problem_set_reason(problem, error, path, "cannot unpack", "%s in %s; TMPDIR names another directory",
-	                          strerror((int)error), directory());
+	                          strerror((int)error), sparse_file_folder());
 }
 
 errcode_t sparse_file_write(int descriptor, const void *bytes, size_t count, uint64_t at, const char *path,

@@ -7,6 +7,9 @@
 
 #include "support/problem.h"
 
+/* The folder in which they are made: TMPDIR, or /var/tmp. It lasts as long as the environment. */
+const char *sparse_file_folder(void);
+
 /* In TMPDIR or, without that, in /var/tmp. Errors of open(2); the problem names the directory. */
 MUST_CHECK errcode_t sparse_file_create(int *ret, struct problem *problem);
 
