@@ -14,7 +14,7 @@ static const char usage[] =
 
 #define FORM_WORDS "tar|mtree|dir"
 /* For digests of holes. */
-#define HOLE_SECONDS 5
+#define HOLE_SECONDS 30
 
 enum form_word { FORM_TAR, FORM_MTREE, FORM_DIRECTORY, FORM_BY_NAME };
 
