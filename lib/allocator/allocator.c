@@ -224,16 +224,19 @@ errcode_t allocator_close(struct ext2mb *mb)
 }
 
 /*
- * Reuses the memory of a closed worker, if there is one: a program that opens many workers one after the other needs no
- * more memory.
+ * Reuses the memory of a closed worker, if there is one that no open file refers to: a program that opens many workers
+ * one after the other needs no more memory.
  */
 static struct worker_rooms *allocate_worker(struct ext2mb *mb)
 {
 	pthread_mutex_lock(&mb->worker_lock);
-	struct ext2mb_worker *closed = mb->closed_workers;
+	struct ext2mb_worker **link = &mb->closed_workers;
 
+	while (*link && !preallocation_is_left(*link))
+		link = &(*link)->next;
+	struct ext2mb_worker *closed = *link;
 	if (closed)
-		mb->closed_workers = closed->next;
+		*link = closed->next;
 	pthread_mutex_unlock(&mb->worker_lock);
 	if (!closed)
 		return allocate(_Alignof(struct worker_rooms), sizeof(struct worker_rooms));

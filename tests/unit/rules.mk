@@ -39,6 +39,7 @@ unit_tests := \
 	ext2mb_extremes \
 	ext2mb_files \
 	ext2mb_growth \
+	ext2mb_handed_over \
 	ext2mb_in_order \
 	ext2mb_inodes \
 	ext2mb_locality \

@@ -58,7 +58,7 @@ static bool stayed_small(const struct ext2mb_file *file)
 /* The file began among small files, and further small files follow it. */
 static bool lies_among_small(const struct ext2mb_worker *worker, const struct ext2mb_file *file)
 {
-	return file->began_small && file->may_have_any && worker_goes_in_order(worker);
+	return file->began_small && file->may_have_any && (file->began_in_order || worker_goes_in_order(worker));
 }
 
 /*
@@ -72,7 +72,8 @@ static bool is_next(const struct ext2mb_worker *worker, const struct ext2mb_file
 
 /*
  * The next small file gets what a small file leaves over; given back, it would only leave short free extents. From now
- * on the allocator expects small files here.
+ * on the allocator expects small files here. The next one is written by the worker that wrote this one, whoever closes
+ * it.
  */
 static void leave_to_others(struct ext2mb_worker *worker, struct ext2mb_file *file)
 {
@@ -82,7 +83,9 @@ static void leave_to_others(struct ext2mb_worker *worker, struct ext2mb_file *fi
 	if (file_find_pool(worker, file, &pool))
 		return;
 	locality_group_want(pool);
-	if (worker_goes_in_order(worker))
+	if (file->home)
+		pool = file->home;
+	else if (worker_goes_in_order(worker))
 		pool = &worker->preallocation->pool;
 	lock_wait(&file->owner.lock);
 	preallocation_owner_clear_served(&file->owner, worker->mb);
@@ -95,8 +98,16 @@ static void leave_to_others(struct ext2mb_worker *worker, struct ext2mb_file *fi
 	lock_release(&file->owner.lock);
 }
 
+static void forget_slice(struct ext2mb_file *file)
+{
+	if (file->has_slice)
+		atomic_fetch_sub_explicit(&file->home->slices, 1, memory_order_relaxed);
+	file->has_slice = false;
+}
+
 void file_leave_rest(struct ext2mb_worker *worker, struct ext2mb_file *file)
 {
+	forget_slice(file);
 	if (stayed_small(file) || (lies_among_small(worker, file) && is_next(worker, file)))
 		leave_to_others(worker, file);
 	if (file->is_registered)
@@ -114,6 +125,8 @@ void ext2mb_file_close(struct ext2mb_worker *worker, struct ext2mb_file *file)
 		preallocation_register_remove(worker->mb->preallocations, &file->owner);
 	if (file->directory)
 		directory_locality_leave(worker, file->directory);
+	if (file->home)
+		locality_group_leave(file->home);
 	preallocation_list_destroy(&file->owner.list);
 	stats_add(&worker->stats, COUNT_FILES_CLOSED, 1);
 	free(file);

@@ -16,6 +16,7 @@ struct file_need {
 	uint64_t hole_end;
 	uint64_t left_physical;
 	uint64_t right_physical;
+	bool begins_with_slice; /* a small file whose first piece may be longer than the request */
 
 	/* For a large file: */
 	struct normalize_goal goal;

@@ -62,7 +62,7 @@ errcode_t file_find_pool(struct ext2mb_worker *worker, struct ext2mb_file *file,
 }
 
 /* The steps that must not be done with the file's lock held. */
-static errcode_t prepare(const struct file_need *need, bool *small)
+static errcode_t prepare(struct file_need *need, bool *small)
 {
 	struct ext2mb_file *file = need->file;
 
@@ -75,6 +75,7 @@ static errcode_t prepare(const struct file_need *need, bool *small)
 		if (file->is_final)
 			locality_group_want(pool);
 		*small = small_search_joins(need, pool);
+		need->begins_with_slice = *small && small_search_begins_with_slice(need);
 	}
 	bool may_get_any =
 		*small ? small_search_gives_more(need) : need->mb->prealloc->normalization != EXT2MB_NORMALIZE_NONE;

@@ -17,13 +17,16 @@ struct ext2mb_file {
 	uint64_t last_logical;       /* the logical block after the last allocation */
 	uint64_t last_physical;      /* the physical block after it; 0: there was none, or it was truncated */
 	struct directory *directory; /* the parent directory's, once it was needed */
+	struct locality_group *home; /* the worker's that its first blocks came from; NULL: none */
 	ext2_ino_t ino;
 	ext2_ino_t parent;
 	bool is_final;
 	bool goes_far; /* prefers the longest run anywhere to a near one of half the length */
 	bool is_registered;
-	bool began_small;  /* its first blocks were allocated among the small files */
-	bool may_have_any; /* preallocations; false: it has none, and only the thread that uses the file adds any */
+	bool began_small;    /* its first blocks were allocated among the small files */
+	bool began_in_order; /* and its worker wrote one directory after the other */
+	bool has_slice;      /* which its home counts */
+	bool may_have_any;   /* preallocations; false: it has none, and only the thread that uses the file adds any */
 };
 
 /*

@@ -181,11 +181,11 @@ errcode_t locality_group_alloc(struct ext2mb_worker *worker, struct locality_gro
 void locality_group_return(struct ext2mb_worker *worker, struct locality_group *pool, const struct preallocation *run)
 {
 	lock_wait(&pool->owner.lock);
-	errcode_t error = preallocation_list_reserve(&pool->owner.list, 1);
-	if (error)
+	if (pool->is_closed || preallocation_list_reserve(&pool->owner.list, 1)) {
 		preallocation_give_back(worker->mb, &worker->stats, run->position, run->count);
-	else
+	} else {
 		group_pa_add(&pool->owner.list, *run, worker->mb->geometry.clusters_per_group);
-	locality_group_trim(worker, pool);
+		locality_group_trim(worker, pool);
+	}
 	lock_release(&pool->owner.lock);
 }

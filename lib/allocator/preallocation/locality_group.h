@@ -21,6 +21,11 @@ struct locality_group {
 	_Atomic bool is_wanted; /* some files have stayed small; set once, read without the lock */
 	ext2_ino_t newest;      /* the file that began here most recently */
 	uint64_t next;          /* the position after the last preallocation; 0: there was none */
+
+	/* For a worker's own. Any thread may close a file, and the worker may be closed before it. */
+	_Atomic uint32_t files;  /* open files that may return clusters here; the memory stays until there are none */
+	_Atomic uint32_t slices; /* of these, the ones that still have the rest of the slice that they began with */
+	bool is_closed;          /* takes nothing back any more */
 };
 
 struct small_request {
@@ -44,6 +49,23 @@ static inline bool locality_group_is_wanted(const struct locality_group *pool)
 	return atomic_load_explicit(&pool->is_wanted, memory_order_relaxed);
 }
 
+/* The file that calls it may return clusters from now on; until locality_group_leave(). */
+static inline void locality_group_join(struct locality_group *pool)
+{
+	atomic_fetch_add_explicit(&pool->files, 1, memory_order_relaxed);
+}
+
+/* Release: whoever then finds no file there may use the memory anew. */
+static inline void locality_group_leave(struct locality_group *pool)
+{
+	atomic_fetch_sub_explicit(&pool->files, 1, memory_order_release);
+}
+
+static inline bool locality_group_is_left(const struct locality_group *pool)
+{
+	return !atomic_load_explicit(&pool->files, memory_order_acquire);
+}
+
 static inline void locality_group_want(struct locality_group *pool)
 {
 	if (!locality_group_is_wanted(pool))
@@ -61,5 +83,8 @@ MUST_CHECK errcode_t locality_group_alloc(struct ext2mb_worker *worker, struct l
 /* With the lock held: discards the oldest preallocations of sizes that have too many. */
 void locality_group_trim(struct ext2mb_worker *worker, struct locality_group *pool);
 
-/* Returns a file's reserved clusters to the locality group, or frees them if memory for that is lacking. Locks. */
+/*
+ * Returns a file's reserved clusters to the locality group, or frees them if memory for that is lacking or its worker
+ * has been closed. Locks.
+ */
 void locality_group_return(struct ext2mb_worker *worker, struct locality_group *pool, const struct preallocation *run);

@@ -50,6 +50,9 @@ void preallocation_close_worker(struct ext2mb_worker *worker)
 {
 	struct preallocation_owner *owner = &worker->preallocation->pool.owner;
 
+	lock_wait(&owner->lock);
+	worker->preallocation->pool.is_closed = true;
+	lock_release(&owner->lock);
 	preallocation_owner_give_back(owner, worker->mb, &worker->stats, NULL);
 	preallocation_register_remove(worker->mb->preallocations, owner);
 	preallocation_list_destroy(&owner->list);

@@ -38,8 +38,14 @@ MUST_CHECK errcode_t preallocation_options_set(struct ext2mb *mb, const struct e
 /* Initialises a worker's zeroed state, and registers its locality group. */
 void preallocation_open_worker(struct ext2mb_worker *worker);
 
-/* Discards the locality group's preallocations. */
+/* Discards the locality group's preallocations. It stays where it is until no file refers to it any more. */
 void preallocation_close_worker(struct ext2mb_worker *worker);
+
+/* Whether the memory of a closed worker may be used anew. */
+static inline bool preallocation_is_left(const struct ext2mb_worker *worker)
+{
+	return locality_group_is_left(&worker->preallocation->pool);
+}
 
 static inline bool preallocation_is_ours(const struct ext2mb *mb)
 {

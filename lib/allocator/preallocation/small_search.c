@@ -6,6 +6,7 @@
 #include "allocator/preallocation/directory_locality.h"
 
 #define OPEN_CLUSTERS 64u /* room for a file that may outgrow the small ones */
+#define FIRST_SLICES 2u   /* open files that have what is left of the slice that they began with */
 
 bool small_search_suits(const struct file_need *need)
 {
@@ -28,11 +29,24 @@ bool small_search_joins(const struct file_need *need, const struct locality_grou
 }
 
 /*
+ * Whether the first piece of a file gets a slice. Most small files are written at once, so it does only where
+ * directories are written one after the other: what is not used of it is what the next file begins with, and if it is
+ * not known to be whole it may be written back in part. That needs files that are closed one after the other: those
+ * that are held open, as a package manager does until it has written all, would leave a hole each. And fallocate(2)
+ * says how much it needs.
+ */
+bool small_search_begins_with_slice(const struct file_need *need)
+{
+	const struct worker_preallocation *own = need->worker->preallocation;
+
+	if (need->request->flags & EXT2MB_FILE_UNWRITTEN || !worker_goes_in_order(need->worker))
+		return false;
+	return own->goes_in_order || atomic_load_explicit(&own->pool.slices, memory_order_relaxed) < FIRST_SLICES;
+}
+
+/*
  * A file that goes on gets the rest of what a small file may have in one slice, with our own policy, so that files
- * which grow side by side in one preallocation do not alternate block by block. The first piece of a file gets no
- * slice, as most small files are written at once; but it does where directories are written one after the other: what
- * is not used of it is what the next file begins with, and if it is not known to be whole it may be written back in
- * part.
+ * which grow side by side in one preallocation do not alternate block by block.
  */
 static uint32_t slice_clusters(const struct file_need *need)
 {
@@ -42,9 +56,8 @@ static uint32_t slice_clusters(const struct file_need *need)
 	uint64_t room = need_to_clusters(need, limit - min_u64(limit, need->request->logical));
 	uint32_t count = need_to_clusters(need, need->count);
 	bool goes_on = file->last_physical && file->last_logical == need->request->logical;
-	bool may_go_on = goes_on || worker_goes_in_order(need->worker);
 
-	if (!need_follows(need, RULE_SLICES) || !may_go_on)
+	if (!need_follows(need, RULE_SLICES) || !(goes_on || need->begins_with_slice))
 		return count;
 	return (uint32_t)max_u64(count, room);
 }
@@ -109,6 +122,21 @@ static struct locality_group *lock_pool(const struct file_need *need)
 	return pool;
 }
 
+/* The file's rest goes there when it is closed. It has a slice from its first piece on, or never. */
+static void note_home(const struct file_need *need, struct locality_group *pool, bool has_rest)
+{
+	struct ext2mb_file *file = need->file;
+
+	if (file->home || pool != &need->worker->preallocation->pool || !preallocation_is_ours(need->mb))
+		return;
+	file->home = pool;
+	file->began_in_order = worker_goes_in_order(need->worker);
+	locality_group_join(pool);
+	file->has_slice = has_rest && !file->last_physical;
+	if (file->has_slice)
+		atomic_fetch_add_explicit(&pool->slices, 1, memory_order_relaxed);
+}
+
 bool small_search_gives_more(const struct file_need *need)
 {
 	return slice_clusters(need) > need_to_clusters(need, need->count);
@@ -148,6 +176,7 @@ errcode_t small_search(const struct file_need *need, struct preallocation *taken
 	lock_release(&pool->owner.lock);
 	if (!error) {
 		need->file->began_small = true;
+		note_home(need, pool, run.count > count);
 		taken->position = run.position;
 		taken->count = (uint32_t)min_u64(run.count, count);
 		group_reserved_clear(need->mb, taken->position, taken->count);

@@ -10,6 +10,9 @@ bool small_search_suits(const struct file_need *need);
 /* Whether the file uses this locality group. need's hole is set. */
 bool small_search_joins(const struct file_need *need, const struct locality_group *pool);
 
+/* A hint that another thread may change: need->begins_with_slice is what counts. */
+bool small_search_begins_with_slice(const struct file_need *need);
+
 /* Whether the file may get more than the request; the surplus becomes its own preallocation. */
 bool small_search_gives_more(const struct file_need *need);
 
