@@ -70,6 +70,7 @@ const struct choice all_choices[] = {
 	RULE(RULE_LONGEST, "longest", "the longest of many runs where none is long enough"),
 	RULE(RULE_LARGE_APART, "large-apart", "what may grow does not begin among small files"),
 	RULE(RULE_SLICES, "slices", "a small file that goes on gets all of a small file's blocks"),
+	RULE(RULE_TOGETHER, "together", "while there is room, what gets all that it asked for lies together"),
 	{ 0 },
 };
 

@@ -38,6 +38,7 @@ unit_tests := \
 	ext2mb_edges \
 	ext2mb_extremes \
 	ext2mb_files \
+	ext2mb_fresh \
 	ext2mb_growth \
 	ext2mb_handed_over \
 	ext2mb_in_order \

@@ -44,7 +44,8 @@ struct search_limits {
 #define RULE_LONGEST 0x100u     /* if no run is long enough, take the longest of many */
 #define RULE_LARGE_APART 0x200u /* a file that may grow does not begin between small files */
 #define RULE_SLICES 0x400u      /* a small file that grows gets the remaining blocks of small_file_blocks */
-#define RULES 0x7ffu
+#define RULE_TOGETHER 0x800u    /* while most groups are nearly free, what asks for all that it needs lies together */
+#define RULES 0xfffu
 
 struct locality_group;
 struct preallocation;

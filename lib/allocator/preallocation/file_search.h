@@ -23,10 +23,11 @@ struct ext2mb_file {
 	bool is_final;
 	bool goes_far; /* prefers the longest run anywhere to a near one of half the length */
 	bool is_registered;
-	bool began_small;    /* its first blocks were allocated among the small files */
-	bool began_in_order; /* and its worker wrote one directory after the other */
-	bool has_slice;      /* which its home counts */
-	bool may_have_any;   /* preallocations; false: it has none, and only the thread that uses the file adds any */
+	bool began_small;     /* its first blocks were allocated among the small files */
+	bool began_in_order;  /* and its worker wrote one directory after the other */
+	bool has_begun_group; /* and has not gone on since */
+	bool has_slice;       /* which its home counts */
+	bool may_have_any;    /* preallocations; false: it has none, and only the thread that uses the file adds any */
 };
 
 /*

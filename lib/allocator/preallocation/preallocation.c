@@ -4,6 +4,7 @@
 #include "allocator/core/arithmetic.h"
 #include "allocator/group/group_index.h"
 #include "allocator/group/totals.h"
+#include "allocator/search/empty_groups.h"
 
 #define HINT_SHARE 64 /* hints are renewed when a worker has reserved one part in so many of what was free */
 
@@ -86,6 +87,7 @@ void preallocation_renew_hints(struct ext2mb_worker *worker)
 		.open_preallocations = (uint32_t)totals.open_preallocations,
 		.largest_order = mb->policy.index->largest_order(mb),
 	};
+	own->is_roomy = empty_groups_are_most(mb);
 	own->hints_at = reserved;
 	own->hints_are_due = false;
 }

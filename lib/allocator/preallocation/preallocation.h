@@ -27,6 +27,9 @@ struct worker_preallocation {
 	bool hints_are_due;
 	uint64_t hints_at; /* clusters that the worker had reserved when the hints were new */
 	struct normalize_hints hints;
+	uint32_t begun_groups;      /* files that began a free group and have not gone on */
+	bool is_roomy;              /* another hint: most groups are nearly free */
+	uint64_t after_whole;       /* the position after the last run that was all that its file asked for; 0: none */
 	struct locality_group pool; /* for small files, unless they use their directories' locality groups */
 	struct directory_visits visits;
 	bool goes_in_order; /* overrides visits, for callers that name no directories */

@@ -129,8 +129,8 @@ static void note_home(const struct file_need *need, struct locality_group *pool,
 
 	if (file->home || pool != &need->worker->preallocation->pool || !preallocation_is_ours(need->mb))
 		return;
-	file->home = pool;
 	file->began_in_order = worker_goes_in_order(need->worker);
+	file->home = pool;
 	locality_group_join(pool);
 	file->has_slice = has_rest && !file->last_physical;
 	if (file->has_slice)

@@ -6,6 +6,10 @@
 #define LONG_NUMERATOR 3u /* series of at least 3/4 of the longest one's groups are long, too */
 #define LONG_DENOMINATOR 4u
 
+#define SAMPLED 64u
+#define NEARLY_NUMERATOR 7u /* a group with at least 7/8 of its clusters is nearly free */
+#define NEARLY_DENOMINATOR 8u
+
 struct series {
 	uint32_t first;
 	uint32_t groups; /* 0: none */
@@ -147,4 +151,18 @@ bool empty_groups_first(const struct ext2mb *mb, uint32_t from, uint64_t *positi
 		return true;
 	}
 	return false;
+}
+
+bool empty_groups_are_most(const struct ext2mb *mb)
+{
+	/* An odd distance: the first groups of flex groups hold the metadata of all. */
+	uint32_t distance = (mb->geometry.groups / SAMPLED) | 1, seen = 0, nearly_free = 0;
+
+	for (uint64_t number = 0; number < mb->geometry.groups; number += distance, seen++) {
+		uint64_t clusters = geometry_group_clusters(&mb->geometry, (uint32_t)number);
+
+		nearly_free += group_free_clusters(&mb->groups[number]) * (uint64_t)NEARLY_DENOMINATOR >=
+		               clusters * NEARLY_NUMERATOR;
+	}
+	return 2 * nearly_free > seen;
 }

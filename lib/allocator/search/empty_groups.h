@@ -27,5 +27,8 @@ struct empty_groups_request {
  */
 bool empty_groups_find(struct ext2mb *mb, const struct empty_groups_request *request, uint64_t *position);
 
+/* Whether most groups are nearly free, by 64 of them. A hint. Any thread. */
+bool empty_groups_are_most(const struct ext2mb *mb);
+
 /* Finds the first entirely free group among EMPTY_GROUPS_MOST groups from `from` on. A hint. Any thread. */
 bool empty_groups_first(const struct ext2mb *mb, uint32_t from, uint64_t *position);
