@@ -390,6 +390,21 @@ static void print_kind(const struct report *report, FILE *stream, enum file_kind
 		        report_percent(kind->blocks, all->blocks));
 }
 
+/* The kernel remembers a file's extents, whatever its map, once it has read them. */
+static void print_first_score(const struct report_files *files, FILE *stream)
+{
+	const struct report_sums *sums = &files->regular;
+	double first = score_of(sums->counts.runs + files->map_borders, sums->ideal_extents, sums->counts.blocks);
+	char words[8], first_words[8];
+
+	snprintf(words, sizeof(words), "%.0f", files->score);
+	snprintf(first_words, sizeof(first_words), "%.0f", first);
+	if (strcmp(words, first_words) != 0)
+		fprintf(stream,
+		        "  Its first run after a mount says %s: each block of an indirect map ends an extent there.\n",
+		        first_words);
+}
+
 static void print_verdict(const struct report *report, FILE *stream)
 {
 	const struct report_verdict *verdict = &report->verdict;
@@ -410,9 +425,11 @@ static void print_verdict(const struct report *report, FILE *stream)
 		        size_of(report, verdict->free_limit_blocks).text);
 	for (unsigned int n = 0; n < verdict->advice_count; n++)
 		fprintf(stream, "  %s\n", verdict->advice[n]);
-	if (report->has_files)
-		fprintf(stream, "e4defrag's score: %.0f of 100, %s (0-30 fine, 56- defragment)\n", verdict->score,
-		        score_band_words(verdict->band));
+	if (!report->has_files)
+		return;
+	fprintf(stream, "e4defrag's score: %.0f of 100, %s (0-30 fine, 56- defragment)\n", verdict->score,
+	        score_band_words(verdict->band));
+	print_first_score(&report->files, stream);
 }
 
 static void print_outlook(const struct report *report, FILE *stream)

@@ -63,6 +63,7 @@ struct file_walk {
 	uint32_t ino;
 	struct verity_gap gap;
 	uint64_t clusters, next_cluster; /* in the file, of the records so far */
+	bool is_indirect;
 	struct file_layout layout;
 	struct map_shape shape;
 };
@@ -75,6 +76,18 @@ static void count_clusters(struct file_walk *walk, const struct map_record *reco
 
 	walk->clusters += end - (first < walk->next_cluster ? walk->next_cluster : first);
 	walk->next_cluster = end;
+}
+
+/* Returns how many logical blocks before `logical` are the first of a block of an indirect map. */
+static uint64_t borders_before(uint64_t logical, uint32_t block_bytes)
+{
+	return logical > EXT2_NDIR_BLOCKS ? (logical - 1 - EXT2_NDIR_BLOCKS) / (block_bytes / sizeof(uint32_t)) + 1 : 0;
+}
+
+static uint64_t borders_within(const struct map_record *record, uint32_t block_bytes)
+{
+	return borders_before(record->logical + record->count, block_bytes) -
+	       borders_before(record->logical + 1, block_bytes);
 }
 
 static void count_stripes(struct report_files *files, const struct report_filesystem *filesystem,
@@ -93,6 +106,9 @@ static bool see_record(void *context, const struct map_record *record)
 
 	layout_add(&walk->layout, &shown, walk->run->scan->far_blocks, walk->sizes);
 	count_clusters(walk, record);
+	if (walk->is_indirect)
+		walk->run->workers[walk->worker].files.map_borders +=
+			borders_within(record, walk->run->scan->report->filesystem.block_bytes);
 	if (walk->is_visited)
 		count_stripes(&walk->run->workers[walk->worker].files, &walk->run->scan->report->filesystem, record);
 	for (size_t n = 0; walk->is_visited && n < walk->run->visitor_count; n++) {
@@ -181,6 +197,7 @@ static errcode_t walk_regular(const struct scan_run *run, unsigned int index, ui
 		.run = run,
 		.sizes = &worker->files.extent_blocks,
 		.is_visited = true,
+		.is_indirect = !(inode->flags & EXT4_EXTENTS_FL),
 		.worker = index,
 		.ino = ino,
 		.gap = verity_gap_of(inode, run->scan->volume->format.block_bits),

@@ -132,6 +132,7 @@ struct report_files {
 	uint64_t xattr_blocks;
 	uint64_t owned_blocks;      /* of the regular files with blocks, to the ends of their clusters */
 	uint64_t slack_bytes;       /* of these blocks, beyond the ends of the files, preallocated ones left out */
+	uint64_t map_borders;       /* places in runs where a block of an indirect map begins */
 	uint64_t stripe_pieces;     /* pieces of files that are as long as a stripe */
 	uint64_t stripe_beginning;  /* of these: that begin at one */
 	unsigned int largest_depth; /* of an extent tree, 0: all in the inode; the members before it are counts */
