@@ -2,7 +2,8 @@
 """What tools have left that were ended while they made an image, by a node that is lost, for instance.
 
 A tool holds a lock on its file, and the next one removes what nobody holds, where the locks of all are seen. Hosts that
-share a filesystem may not see each other's: there the name says who makes the file, .NAME.e2new-HOST-BOOT-NUMBER.
+share a filesystem may not see each other's: there the name says who makes the file, .NAME.e2new-HOST-BOOT-NUMBER
+("What a killed run leaves" in e2populate(8)).
 """
 import fcntl
 import os
@@ -29,7 +30,7 @@ def is_left(name: str, status: os.stat_result, stale_seconds: float) -> bool:
     identity, started = read_boot()
     if identity.startswith(found["boot"]):
         return False  # the tools themselves see whether it is locked
-    if found["host"] == socket.gethostname() and status.st_mtime < started:
+    if found["host"] == re.sub(r"[^A-Za-z0-9.-]", "_", socket.gethostname()[:48]) and status.st_mtime < started:
         return True
     return 0 < stale_seconds < time.time() - status.st_mtime
 

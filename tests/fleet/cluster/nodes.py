@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""two_nodes.py ADDRESS_FILE LOST_FILE: a Ray cluster of two nodes, until standard input ends.
+"""nodes.py ADDRESS_FILE LOST_FILE: a Ray cluster of three nodes, until standard input ends.
 
-The second node is killed, without any notice, when LOST_FILE exists.
+The last node is killed, without any notice, when LOST_FILE exists.
 """
 import os
 import sys
@@ -16,7 +16,8 @@ NODE = {"num_cpus": 2, "object_store_memory": 100 << 20, "include_dashboard": Fa
 def main() -> None:
     address_file, lost_file = sys.argv[1:]
     cluster = Cluster(initialize_head=True, head_node_args=NODE)
-    second = cluster.add_node(**NODE)
+    cluster.add_node(**NODE)
+    last = cluster.add_node(**NODE)
     cluster.wait_for_nodes()
     with open(address_file + ".new", "w", encoding="utf-8") as file:
         print(cluster.address, file=file)
@@ -25,7 +26,7 @@ def main() -> None:
     def lose() -> None:
         while not os.path.exists(lost_file):
             time.sleep(0.05)
-        cluster.remove_node(second, allow_graceful=False)
+        cluster.remove_node(last, allow_graceful=False)
 
     threading.Thread(target=lose, daemon=True).start()
     sys.stdin.read()
