@@ -3,23 +3,26 @@
 
 However this process ends, SIGKILL and a lack of memory among its ways, the pipe to sh(1) ends with it.
 """
+import functools
 import os
 import signal
 import subprocess
 import tempfile
 import threading
 
-# Each line is the number of a tool's process with + or -, before it is reaped: no other process can have the number then.
+# A line is the number of a tool's process with +, or with - before it is reaped, for no other process can have the number
+# then; or the folder.
 SCRIPT = """
-live=' '
+live=' ' folder=
 while read -r line; do
 	case $line in
 	+*) live="$live${line#+} " ;;
 	-*) live="${live%% ${line#-} *} ${live#* "${line#-}" }" ;;
+	/*) folder=$line ;;
 	esac
 done
 for process in $live; do kill -s KILL -- "-$process"; done
-rm -rf -- "$0"
+[ -z "$folder" ] || rm -rf -- "$folder"
 """
 
 
@@ -27,13 +30,11 @@ class Guard:
     """Of the tools that run, any number at a time; each is the first process of a group. The caller calls end()."""
 
     def __init__(self) -> None:
-        # Of this user alone (0700), for what tools and Ray put into temporary files.
-        self.folder = tempfile.mkdtemp(prefix="e2fleet-")
         self.live: set[int] = set()
         self.last_signal: signal.Signals | None = None
         self.lock = threading.Lock()
         self.process = subprocess.Popen(
-            ["sh", "-c", SCRIPT, self.folder], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
+            ["sh", "-c", SCRIPT], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
             start_new_session=True,
         )  # fmt: skip
 
@@ -42,6 +43,13 @@ class Guard:
             os.write(self.process.stdin.fileno() if self.process.stdin else -1, line.encode())
         except BrokenPipeError:
             pass  # somebody has ended it: tools are still ended by us
+
+    @functools.cached_property
+    def folder(self) -> str:
+        """Of this user alone (0700), for images that nobody keeps, and for Ray."""
+        folder = os.path.realpath(tempfile.mkdtemp(prefix="e2fleet-"))
+        self.tell(f"{folder}\n")
+        return folder
 
     def add(self, process: int) -> None:
         self.tell(f"+{process}\n")
@@ -63,7 +71,7 @@ class Guard:
                 os.killpg(process, number)
 
     def end(self) -> None:
-        """Removes the folder, too."""
+        """Removes the folder, if there is one."""
         if self.process.stdin:
             self.process.stdin.close()
         self.process.wait()
