@@ -102,7 +102,11 @@ static void print_left_out(const struct command *command, const struct subject *
 		print_failure_reason(EXT2_ET_CANCEL_REQUESTED, path, "--quick left out",
 		                     "the free space of %" PRIu64 " of %u groups", report->quick.groups,
 		                     report->filesystem.groups);
-	if (command->options.quick_seconds && !command->options.without_files)
+	if (!command->options.quick_seconds || command->options.without_files)
+		return;
+	if (!report->quick.inodes && !report->quick.files)
+		print_failure_reason(EXT2_ET_CANCEL_REQUESTED, path, "--quick left out", "all directories");
+	else
 		print_failure_reason(EXT2_ET_CANCEL_REQUESTED, path, "--quick left out",
 		                     "%" PRIu64 " of %" PRIu64 " inodes, extents of %" PRIu64 " files, all directories",
 		                     report->quick.inodes, report->quick.inodes_in_use, report->quick.files);
