@@ -26,12 +26,14 @@ source_sources := \
 	lib/source/host/directory_source.c \
 	lib/source/host/entry_names.c \
 	lib/source/host/entry_scan.c \
+	lib/source/host/folder_look.c \
 	lib/source/host/host_contents.c \
 	lib/source/host/host_flags.c \
 	lib/source/host/host_verity.c \
 	lib/source/host/host_xattrs.c \
 	lib/source/host/large_directory.c \
 	lib/source/host/open_below.c \
+	lib/source/host/output_folders.c \
 	lib/source/host/projects.c \
 	lib/source/image/image_contents.c \
 	lib/source/image/image_directories.c \

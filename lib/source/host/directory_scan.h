@@ -14,6 +14,7 @@
 #include "source/host/host_verity.h"
 #include "source/host/host_xattrs.h"
 #include "source/host/open_below.h"
+#include "source/host/output_folders.h"
 #include "source/kind/folder_sum.h"
 #include "source/kind/source_kind.h"
 #include "tree/xattr_table.h"
@@ -114,12 +115,6 @@ struct scan_worker {
 	struct data_segments segments;
 };
 
-/* A folder in which this run makes files. */
-struct output_folder {
-	dev_t device;
-	ino_t inode;
-};
-
 #define SCAN_ENTRIES_BYTES ((size_t)64 << 10)
 
 struct scan {
@@ -137,8 +132,7 @@ struct scan {
 	struct scan_directory *directories; /* by depth; [0] is the root */
 	size_t directory_count, directory_capacity;
 	struct scan_entry root_entry;
-	struct output_folder *output_folders; /* with options->files */
-	size_t output_folder_count, output_folder_capacity;
+	struct output_folders outputs; /* with options->files */
 };
 
 /* How many entries of a directory are examined at a time; with no more it is examined as a whole when it is listed. */

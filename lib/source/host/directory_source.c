@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "source/host/entry_names.h"
+#include "source/host/folder_look.h"
 #include "source/host/host_contents.h"
 #include "source/host/large_directory.h"
 #include "source/kind/run_files.h"
@@ -370,7 +371,7 @@ static void scan_destroy(struct scan *scan)
 	}
 	free(scan->workers);
 	free(scan->directories);
-	free(scan->output_folders);
+	free(scan->outputs.list);
 	xattr_table_destroy(scan->xattr_table);
 	if (scan->root >= 0)
 		close(scan->root);
@@ -422,32 +423,6 @@ static errcode_t warn_of_unread(struct scan *scan, struct problem *problem)
 	return error ? problem_set(problem, error, scan->root_path, "cannot read directory") : 0;
 }
 
-/* Finds the folders of all files that this run makes. */
-static errcode_t find_output_folders(struct scan *scan)
-{
-	const struct run_files *files = scan->options->files;
-	errcode_t error = 0;
-
-	for (size_t i = 0; !error && files && i < files->output_count; i++) {
-		const char *path = files->outputs[i].path, *slash = strrchr(path, '/');
-		SCOPE_FREE char *folder = files->outputs[i].kind == RUN_FILE_FOLDER && !files->outputs[i].is_own ?
-		                                  strdup(path) :
-		                          slash ? strndup(path, (size_t)(slash + 1 - path)) :
-		                                  strdup(".");
-		struct stat status;
-
-		if (!folder)
-			return ENOMEM;
-		if (stat(folder, &status))
-			continue;
-		const struct output_folder found = { status.st_dev, status.st_ino };
-
-		error = vector_add(&scan->output_folders, &scan->output_folder_count, &scan->output_folder_capacity,
-		                   &found, sizeof(found));
-	}
-	return error;
-}
-
 static errcode_t note_folder(const struct scan *scan)
 {
 	struct folder_sum sum = { 0 };
@@ -470,7 +445,7 @@ static errcode_t scan_tree(struct scan *scan, struct pool *pool, struct problem 
 		error = prepare(scan);
 	}
 	if (!error)
-		error = find_output_folders(scan);
+		error = output_folders_find(scan->options, &scan->outputs);
 	if (error)
 		return problem_set(problem, error, scan->root_path, "cannot read directory");
 	error = scan_examine_root(scan, problem);
@@ -480,7 +455,16 @@ static errcode_t scan_tree(struct scan *scan, struct pool *pool, struct problem 
 		error = warn_of_unread(scan, problem);
 	if (!error && (error = note_folder(scan)))
 		problem_set(problem, error, scan->root_path, "cannot read directory");
-	return error || scan->options->only_looks ? error : number_nodes(scan, pool, problem);
+	return error ? error : number_nodes(scan, pool, problem);
+}
+
+/* Without a tree. */
+static errcode_t look(const struct source *source, const struct scan_options *options, struct problem *problem)
+{
+	struct folder_sum sum = { 0 };
+	errcode_t error = folder_look(source->path, options, &sum, problem);
+
+	return error ? error : run_files_read_folder(options->files, "source", source->path, &sum);
 }
 
 /*
@@ -520,6 +504,10 @@ static errcode_t scan_directory(struct source *source, const struct scan_options
 
 	if (scan.root < 0)
 		return open_problem(source->path, errno, problem);
+	if (options->only_looks) {
+		close(scan.root);
+		return look(source, options, problem);
+	}
 	errcode_t error = scan_tree(&scan, pool, problem);
 
 	scan_destroy(&scan);

@@ -50,6 +50,7 @@ struct place {
 		*path_name; /* with exclude only: the path from the root; the entry's name is written at path_name */
 	struct project project; /* the directory's, if projects are asked for */
 	bool is_made_up;        /* the sizes of the directory's files are made up */
+	bool has_outputs;       /* this run makes files in the directory */
 	struct problem *problem;
 };
 
@@ -338,37 +339,14 @@ static bool is_excluded(const struct place *place, const struct tree_node *node,
 	return exclude_matches(place->scan->options->exclude, place->path + 1, is_directory);
 }
 
-static bool has_outputs(const struct scan *scan, uint64_t inode, uint64_t device)
-{
-	for (size_t i = 0; i < scan->output_folder_count; i++)
-		if (scan->output_folders[i].inode == inode && scan->output_folders[i].device == device)
-			return true;
-	return false;
-}
-
 static void add_to_sum(const struct place *place, const char *name, size_t name_bytes, const struct stat *status)
 {
 	const struct scan *scan = place->scan;
 
-	if (scan->options->files)
+	if (scan->options->files && !scan->options->files->names_outputs_only)
 		folder_sum_add(&place->worker->sum, scan->directories[place->directory].key, name, name_bytes, status,
-		               S_ISDIR(status->st_mode) && has_outputs(scan, status->st_ino, status->st_dev));
-}
-
-static bool is_skipped(const struct place *place, const char *name, const struct stat *status)
-{
-	const struct scan_options *options = place->scan->options;
-	const struct scan_entry *directory = place->scan->directories[place->directory].entry;
-	enum scan_output output = scan_output_of(options, status);
-
-	if (output == SCAN_OUTPUTS)
-		return options->files &&
-		       (run_files_leave_out(options->files, status) ||
-		        (run_files_is_temporary(options->files, name) &&
-		         has_outputs(place->scan, directory->directory.inode, directory->directory.device)));
-	if (options->skipped)
-		__atomic_store_n(&options->skipped[output], true, __ATOMIC_RELAXED);
-	return true;
+		               S_ISDIR(status->st_mode) &&
+		                       output_folders_have(&scan->outputs, status->st_ino, status->st_dev));
 }
 
 static errcode_t leave_out(const struct place *place)
@@ -392,18 +370,13 @@ static errcode_t examine(const struct place *place, struct scan_entry *entry)
 		return refuse_made_up(place);
 	if (fstatat(place->descriptor, node->name, &status, AT_SYMLINK_NOFOLLOW))
 		return fail(place, node, errno, "cannot examine");
-	if (is_skipped(place, node->name, &status) ||
+	if (output_is_left_out(place->scan->options, place->has_outputs, node->name, &status) ||
 	    (S_ISDIR(status.st_mode) ? is_excluded(place, node, true) : as_file))
 		return leave_out(place);
 	if (place->is_made_up)
 		return refuse_made_up(place);
 	set_attributes(node, &status);
 	add_to_sum(place, node->name, node->name_bytes, &status);
-	if (place->scan->options->only_looks) {
-		if (S_ISDIR(status.st_mode))
-			set_identity(place->scan, entry, &status);
-		return 0;
-	}
 	switch (status.st_mode & S_IFMT) {
 	case S_IFDIR:
 		set_identity(place->scan, entry, &status);
@@ -461,6 +434,8 @@ errcode_t scan_examine(struct scan *scan, unsigned int worker, uint32_t number, 
 		.directory = number,
 		.descriptor = descriptor,
 		.is_made_up = is_made_up(&scan->workers[worker], directory, descriptor),
+		.has_outputs = output_folders_have(&scan->outputs, directory->entry->directory.inode,
+		                                   directory->entry->directory.device),
 		.problem = problem,
 	};
 
@@ -499,8 +474,6 @@ errcode_t scan_examine_root(struct scan *scan, struct problem *problem)
 	const struct place place = { .scan = scan, .worker = worker, .descriptor = scan->root, .problem = problem };
 
 	add_to_sum(&place, "", 0, &status);
-	if (scan->options->only_looks)
-		return 0;
 	errcode_t error = scan->options->without_xattrs ? ENOTSUP : host_xattrs_read(&worker->xattrs, scan->root);
 
 	root->has_lost_xattr = worker->xattrs.has_unknown;
