@@ -18,6 +18,22 @@ static errcode_t search_from(struct ext2mb_worker *worker, const struct small_re
 	return preallocation_alloc(worker, &scan, found);
 }
 
+static uint64_t distance(uint64_t one, uint64_t other)
+{
+	return one < other ? other - one : one - other;
+}
+
+/* From the preallocation that is nearest to the goal, however long it is. */
+static bool alloc_nearest(struct preallocation_list *list, uint32_t count, uint64_t goal, struct preallocation *taken)
+{
+	const struct preallocation *best = NULL;
+
+	for (const struct preallocation *run = list->items; run < list->items + list->count; run++)
+		if (run->count >= count && (!best || distance(run->position, goal) < distance(best->position, goal)))
+			best = run;
+	return best && group_pa_alloc_at(list, best->position, count, taken);
+}
+
 errcode_t kernel_small_file_alloc(struct ext2mb_worker *worker, struct locality_group *pool,
                                   const struct small_request *request, struct preallocation *taken)
 {
@@ -25,7 +41,7 @@ errcode_t kernel_small_file_alloc(struct ext2mb_worker *worker, struct locality_
 	struct preallocation_list *list = &pool->owner.list;
 	uint64_t goal = request->left && request->left < mb->geometry.clusters ? request->left : request->goal;
 
-	if (group_pa_alloc(list, request->count, request->count, goal, taken))
+	if (alloc_nearest(list, request->count, goal, taken))
 		return 0;
 	errcode_t error = preallocation_list_reserve(list, 1);
 	if (!error)

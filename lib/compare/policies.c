@@ -280,7 +280,9 @@ static errcode_t open_policy(ext2_filsys fs, const struct policy_options *option
 	};
 	if (!(choices & CHOICE_SEVERAL_GOALS))
 		allocator.streams = 1;
-	errcode_t error = open_with(fs, options, &allocator, bind(kernel, is_kernels), ret);
+	struct policy policy = bind(kernel, is_kernels);
+	policy.ignores_neighbours = is_kernels && !ext2fs_has_feature_extents(fs->super);
+	errcode_t error = open_with(fs, options, &allocator, policy, ret);
 	if (error || !is_kernels || kernel->loading == GROUPS_COLD)
 		return error;
 	error = kernel_groups_load(*ret);

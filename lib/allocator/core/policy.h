@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "ext2fs/ext2mb.h"
@@ -65,6 +66,10 @@ struct policy {
 	/* preallocation/locality_group.h: how small files get their clusters */
 	errcode_t (*small_file_alloc)(struct ext2mb_worker *worker, struct locality_group *pool,
 	                              const struct small_request *request, struct preallocation *taken);
+
+	/* A request of a large file continues no neighbour, and its goal may cover mapped blocks, as in Linux where
+	 * files have indirect maps. */
+	bool ignores_neighbours;
 
 	/* Defaults for options that the caller leaves open: */
 	enum ext2mb_normalization normalization;

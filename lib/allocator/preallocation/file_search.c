@@ -29,6 +29,10 @@ static void find_hole(struct file_need *need)
 	}
 	if (!need->left_physical && file->last_physical && file->last_logical == need->hole_start)
 		need->left_physical = file->last_physical;
+	if (need->mb->policy.ignores_neighbours) {
+		need->hole_start = 0;
+		need->hole_end = round_down(NORMALIZE_END, cluster);
+	}
 }
 
 /* Needs the file's lock. The file's other preallocations are not part of the hole. */
@@ -38,10 +42,14 @@ static void clip_hole(struct file_need *need)
 	uint64_t start = geometry_to_clusters(geometry, need->hole_start);
 	uint64_t end = geometry_to_clusters(geometry, need->hole_end);
 
+	bool joins = !need->mb->policy.ignores_neighbours;
+
 	inode_pa_clip_hole(&need->file->owner.list, need_logical(need), &start, &end);
-	if (geometry_to_blocks(geometry, start) != need->hole_start)
+	if (need->file->owner.list.count && need->file->held_end <= need->request->logical)
+		start = max_u64(start, geometry_to_clusters(geometry, need->file->held_end));
+	if (joins && geometry_to_blocks(geometry, start) != need->hole_start)
 		need->left_physical = 0;
-	if (geometry_to_blocks(geometry, end) != need->hole_end)
+	if (joins && geometry_to_blocks(geometry, end) != need->hole_end)
 		need->right_physical = 0;
 	need->hole_start = geometry_to_blocks(geometry, start);
 	need->hole_end = geometry_to_blocks(geometry, end);

@@ -12,10 +12,15 @@
 struct ext2mb_file {
 	struct preallocation_owner owner;
 	struct ext2mb *mb;
-	uint64_t blocks;             /* the file's size */
-	uint64_t end;                /* logical block: no block from here on is mapped */
-	uint64_t last_logical;       /* the logical block after the last allocation */
-	uint64_t last_physical;      /* the physical block after it; 0: there was none, or it was truncated */
+	uint64_t blocks;        /* the file's size */
+	uint64_t end;           /* logical block: no block from here on is mapped */
+	uint64_t last_logical;  /* the logical block after the last allocation */
+	uint64_t last_physical; /* the physical block after it; 0: there was none, or it was truncated */
+	/*
+	 * logical block: where a preallocation ends that begins before its first request, if the policy ignores
+	 * neighbours. Mapped blocks are there, so what it has for them stays unused, and keeps its range from others.
+	 */
+	uint64_t held_end;
 	struct directory *directory; /* the parent directory's, once it was needed */
 	struct locality_group *home; /* the worker's that its first blocks came from; NULL: none */
 	ext2_ino_t ino;

@@ -48,6 +48,7 @@ static uint64_t supposed_blocks(const struct file_need *need)
 static errcode_t choose_goal(struct file_need *need)
 {
 	const struct ext2mb_file *file = need->file;
+	bool joins = !need->mb->policy.ignores_neighbours;
 	struct normalize_request request = {
 		.geometry = &need->mb->geometry,
 		.stripe_blocks = need->mb->stripe.blocks,
@@ -60,8 +61,8 @@ static errcode_t choose_goal(struct file_need *need)
 		.is_contended = is_contended(need->mb),
 		.hole_start = need->hole_start,
 		.hole_end = need->hole_end,
-		.left_physical = need->left_physical,
-		.right_physical = need->right_physical,
+		.left_physical = joins ? need->left_physical : 0,
+		.right_physical = joins ? need->right_physical : 0,
 		.hints = need->worker->preallocation->hints,
 	};
 
@@ -159,6 +160,8 @@ errcode_t large_search(struct file_need *need, struct preallocation *taken)
 		group_reserved_clear(need->mb, found.position, found.count);
 		return 0;
 	}
+	if (need->mb->policy.ignores_neighbours && found.logical < need_logical(need))
+		need->file->held_end = geometry_to_blocks(&need->mb->geometry, found.logical + found.count);
 	preallocation_owner_clear_served(own, need->mb);
 	inode_pa_add(&own->list, &found);
 	return preallocation_owner_alloc(own, need->mb, need_logical(need), need_to_clusters(need, need->count), taken);
