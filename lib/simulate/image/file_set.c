@@ -7,12 +7,15 @@
 #include <string.h>
 
 #include "allocator/core/allocator.h"
+#include "allocator/core/arithmetic.h"
 #include "allocator/preallocation/file_search.h"
+#include "allocator/preallocation/preallocation.h"
 #include "simulate/image/image.h"
 #include "simulate/image/inode_buffers.h"
 
-/* The most blocks that Linux requests at once in writeback (MAX_WRITEPAGES_EXTENT_LEN). */
+/* The most blocks that Linux requests at once in writeback (MAX_WRITEPAGES_EXTENT_LEN), page by page. */
 #define WRITEBACK_BLOCKS 2048u
+#define PAGE_BYTES 4096u
 
 static errcode_t alloc_inode(struct ext2mb_worker *worker, uint32_t parent, const char *name, uint32_t flags,
                              uint32_t *ret)
@@ -25,6 +28,18 @@ static errcode_t alloc_inode(struct ext2mb_worker *worker, uint32_t parent, cons
 
 	if (!error)
 		*ret = ino;
+	return error;
+}
+
+/* Appends `count` blocks from a physical block on to the file, up to its new size. */
+static errcode_t grow(struct simulated_file *file, uint64_t physical, uint64_t count, uint32_t blocks)
+{
+	if (count > blocks - file->blocks)
+		count = blocks - file->blocks;
+	errcode_t error = extent_list_add(&file->map, file->blocks, physical, count);
+
+	if (!error)
+		file->blocks += (uint32_t)count;
 	return error;
 }
 
@@ -43,6 +58,8 @@ errcode_t file_set_prepare(struct image *image, struct file_set *parent, const c
 
 	if (set->files)
 		memset(set->files, 0, bytes);
+	for (size_t index = 0; set->files && index < count && !image->format.extents; index++)
+		set->files[index].pointers = image->format.block_bytes / (uint32_t)sizeof(uint32_t);
 	if (error) {
 		file_set_free(set);
 		return error;
@@ -53,15 +70,19 @@ errcode_t file_set_prepare(struct image *image, struct file_set *parent, const c
 		parent->first = set;
 	} else {
 		image->files = set;
+		set->directory.ino = image->directory_ino;
+		error = image->directory_ino ? grow(&set->directory, image->directory_block, 1, 1) : 0;
 	}
 	*ret = set;
-	return 0;
+	return error;
 }
 
 errcode_t file_set_alloc_directory(struct file_set *set, struct ext2mb_worker *worker)
 {
 	uint32_t parent = set->parent ? set->parent->directory.ino : EXT2_ROOT_INO;
 
+	if (set->directory.ino)
+		return 0;
 	return alloc_inode(worker, parent, set->name, EXT2MB_INODE_DIRECTORY, &set->directory.ino);
 }
 
@@ -97,6 +118,15 @@ static uint64_t cluster_end(const struct geometry *geometry, uint64_t blocks)
 	return (blocks + most) & ~most;
 }
 
+/*
+ * The size that the allocator is told. Linux compares a request's end, which is that of a cluster, with the file's
+ * exact size: so it knows the end only of a file of whole clusters. Our own policy is told in clusters.
+ */
+static uint64_t told_size(const struct ext2mb *mb, uint64_t blocks)
+{
+	return preallocation_is_ours(mb) ? cluster_end(&mb->geometry, blocks) : blocks;
+}
+
 errcode_t simulated_file_open(const struct file_set *set, struct simulated_file *file, uint64_t final_blocks,
                               struct ext2mb_worker *worker)
 {
@@ -104,7 +134,7 @@ errcode_t simulated_file_open(const struct file_set *set, struct simulated_file 
 		.struct_bytes = sizeof(info),
 		.ino = file->ino,
 		.parent = set->directory.ino,
-		.blocks = cluster_end(&worker->mb->geometry, final_blocks ? final_blocks : file->blocks),
+		.blocks = told_size(worker->mb, final_blocks ? final_blocks : file->blocks),
 		.flags = final_blocks ? EXT2MB_FILE_FINAL : 0,
 	};
 
@@ -118,7 +148,7 @@ void simulated_file_close(struct simulated_file *file, struct ext2mb_worker *wor
 
 void simulated_file_ends(struct simulated_file *file, uint64_t blocks)
 {
-	file_ends(file->handle, cluster_end(&file->handle->mb->geometry, blocks));
+	file_ends(file->handle, told_size(file->handle->mb, blocks));
 }
 
 /* The block after the file's last one; 0: the file is empty. */
@@ -131,18 +161,6 @@ static uint64_t physical_end(const struct simulated_file *file)
 	return last->physical + (last->count & ~FILE_EXTENT_UNWRITTEN);
 }
 
-/* Appends `count` blocks from a physical block on to the file, up to its new size. */
-static errcode_t grow(struct simulated_file *file, uint64_t physical, uint64_t count, uint32_t blocks)
-{
-	if (count > blocks - file->blocks)
-		count = blocks - file->blocks;
-	errcode_t error = extent_list_add(&file->map, file->blocks, physical, count);
-
-	if (!error)
-		file->blocks += (uint32_t)count;
-	return error;
-}
-
 /* Uses the remaining blocks of the file's last cluster. */
 static errcode_t grow_in_cluster(struct simulated_file *file, const struct geometry *geometry, uint32_t blocks)
 {
@@ -151,43 +169,87 @@ static errcode_t grow_in_cluster(struct simulated_file *file, const struct geome
 	return count && file->blocks < blocks ? grow(file, physical_end(file), count, blocks) : 0;
 }
 
+/* A request ends where the block of an indirect map ends that has its first block, or the inode's own pointers. */
+static uint32_t mapped_end(const struct simulated_file *file, uint32_t end)
+{
+	uint64_t most = EXT2_NDIR_BLOCKS;
+
+	if (!file->pointers)
+		return end;
+	if (file->blocks >= most)
+		most += round_up(file->blocks - most + 1, file->pointers);
+	return (uint32_t)min_u64(end, most);
+}
+
+/* The end of the file; but Linux's goal in an indirect map's new block, which it allocates first, is that block. */
+static uint64_t goal_of_request(const struct simulated_file *file, const struct ext2mb *mb)
+{
+	bool is_new = file->pointers && simulated_file_begins_map_block(file) && file->map_count;
+
+	return is_new && !preallocation_is_ours(mb) ? file->map_blocks[file->map_count - 1] : physical_end(file);
+}
+
+/* Allocates one extent of the blocks that are missing before `end`, in a request for `whole`. */
+static errcode_t append_extent(struct image *image, struct simulated_file *file, struct ext2mb_worker *worker,
+                               uint32_t end, uint64_t whole, uint32_t flags)
+{
+	errcode_t error = image && file->pointers ? simulated_file_grow_map(image, file, worker) : 0;
+
+	if (error)
+		return error;
+	end = mapped_end(file, end);
+	const struct ext2mb_file_request request = {
+		.struct_bytes = sizeof(request),
+		.logical = file->blocks,
+		.count = cluster_end(&worker->mb->geometry, end) - file->blocks,
+		.whole_count = whole,
+		.left_physical = goal_of_request(file, worker->mb),
+		.flags = flags,
+	};
+	struct ext2mb_extent extent;
+
+	error = ext2mb_file_alloc(worker, file->handle, &request, &extent);
+
+	if (!error)
+		error = grow(file, extent.start, extent.count, end);
+	return error || !image || file->pointers ? error : simulated_file_grow_map(image, file, worker);
+}
+
 errcode_t simulated_file_append(struct image *image, struct simulated_file *file, struct ext2mb_worker *worker,
                                 uint32_t blocks, uint32_t flags)
 {
-	const struct geometry *geometry = &worker->mb->geometry;
-	errcode_t error = grow_in_cluster(file, geometry, blocks);
-	const uint64_t end = cluster_end(geometry, blocks), whole = end - file->blocks;
+	errcode_t error = grow_in_cluster(file, &worker->mb->geometry, blocks);
+	const uint64_t whole = cluster_end(&worker->mb->geometry, blocks) - file->blocks;
 
-	while (!error && file->blocks < blocks) {
-		const struct ext2mb_file_request request = {
-			.struct_bytes = sizeof(request),
-			.logical = file->blocks,
-			.count = end - file->blocks,
-			.whole_count = whole,
-			.left_physical = physical_end(file),
-			.flags = flags,
-		};
-		struct ext2mb_extent extent;
-
-		error = ext2mb_file_alloc(worker, file->handle, &request, &extent);
-		if (!error)
-			error = grow(file, extent.start, extent.count, blocks);
-		if (!error && image)
-			error = simulated_file_grow_map(image, file, worker);
-	}
+	while (!error && file->blocks < blocks)
+		error = append_extent(image, file, worker, blocks, whole, flags);
 	return error;
+}
+
+/* How many blocks a request asks for. After a short result Linux first asks for the rest of the page that it ended in.
+ */
+static uint32_t request_blocks(const struct geometry *geometry, uint32_t start, bool follows_short)
+{
+	uint32_t bytes = (uint32_t)geometry_block_bytes(geometry), page = bytes < PAGE_BYTES ? PAGE_BYTES / bytes : 1;
+
+	return follows_short && start % page ? page - start % page : WRITEBACK_BLOCKS;
 }
 
 errcode_t simulated_file_write_back(struct image *image, struct simulated_file *file, struct ext2mb_worker *worker,
                                     uint32_t blocks)
 {
-	errcode_t error = 0;
+	const struct geometry *geometry = &worker->mb->geometry;
+	bool is_short = false;
+	errcode_t error = grow_in_cluster(file, geometry, blocks);
 
 	while (!error && file->blocks < blocks) {
-		uint32_t left = blocks - file->blocks;
+		uint64_t count = request_blocks(geometry, file->blocks, is_short);
+		uint32_t end = (uint32_t)min_u64(blocks, file->blocks + count);
 
-		error = simulated_file_append(image, file, worker,
-		                              left < WRITEBACK_BLOCKS ? blocks : file->blocks + WRITEBACK_BLOCKS, 0);
+		error = append_extent(image, file, worker, end, 0, 0);
+		is_short = file->blocks < end;
+		if (!error)
+			error = grow_in_cluster(file, geometry, blocks);
 	}
 	return error;
 }

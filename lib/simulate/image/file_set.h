@@ -20,8 +20,9 @@ struct simulated_file {
 	uint64_t *map_blocks;       /* owned: the map's own blocks; set by file_set_place() */
 	struct ext2mb_file *handle; /* NULL: the file is not open */
 	uint32_t map_count;
-	uint32_t ino;    /* 0: the file does not exist */
-	uint32_t blocks; /* its present size; mapped without holes */
+	uint32_t ino;      /* 0: the file does not exist */
+	uint32_t blocks;   /* its present size; mapped without holes */
+	uint32_t pointers; /* of a block of its indirect map; 0: it has extents */
 };
 
 struct file_set {
@@ -77,11 +78,18 @@ MUST_CHECK errcode_t simulated_file_append(struct image *image, struct simulated
                                            struct ext2mb_worker *worker, uint32_t blocks, uint32_t flags);
 
 /*
- * Allocates the blocks that the file's map needs by now, as the kernel does while a file grows. file_set_place()
+ * Allocates the blocks that the file's map needs by now, or an indirect map for the file's next block, as the kernel
+ * does while a file grows. file_set_place()
  * allocates those that are not allocated here. Errors of ext2mb_alloc().
  */
 MUST_CHECK errcode_t simulated_file_grow_map(struct image *image, struct simulated_file *file,
                                              struct ext2mb_worker *worker);
+
+/* Is the file's next block the first one of a block of its indirect map? */
+static inline bool simulated_file_begins_map_block(const struct simulated_file *file)
+{
+	return file->blocks >= EXT2_NDIR_BLOCKS && (file->blocks - EXT2_NDIR_BLOCKS) % file->pointers == 0;
+}
 
 /* Appends as Linux's writeback does: at most 2048 blocks in a request. */
 MUST_CHECK errcode_t simulated_file_write_back(struct image *image, struct simulated_file *file,

@@ -10,20 +10,21 @@
 #define ROOT_ENTRIES 4u /* entries of an extent tree in the inode */
 #define LEAST_FLEX 4u   /* in flex groups of at least this many groups, the first one is left to directories */
 
-/* The goal of the first block is the inode's group, or the one after the first of its flex group; later goals are
- * near the file's end. */
+/*
+ * The goal of the first block is the inode's group, or the one after the first of its flex group; later goals are
+ * near the file's end. In an indirect map it is near the file's last block, and then near the map's previous block.
+ */
 static uint64_t goal_of(const struct image *image, const struct simulated_file *file)
 {
 	const struct geometry *geometry = &image->geometry;
 	uint32_t group = (file->ino - 1) / geometry->inodes_per_group;
+	const struct file_extent *last = &file->map.extents[file->map.count - 1];
+	uint64_t end = last->physical + (last->count & ~FILE_EXTENT_UNWRITTEN);
 
-	if (file->map_count) {
-		const struct file_extent *last = &file->map.extents[file->map.count - 1];
-
-		uint64_t end = last->physical + (last->count & ~FILE_EXTENT_UNWRITTEN);
-
+	if (file->pointers)
+		return file->map_count ? file->map_blocks[file->map_count - 1] : end - 1;
+	if (file->map_count)
 		return end - (end - geometry->first_block) % geometry_cluster_blocks(geometry);
-	}
 	if (geometry->flex_groups >= LEAST_FLEX) {
 		group -= group % geometry->flex_groups;
 		group += group + 1 < geometry->groups;
@@ -57,16 +58,20 @@ static errcode_t cut_one(const struct image *image, const struct simulated_file 
 		                                .goal = goal_of(image, file),
 		                                .count = geometry_cluster_blocks(&image->geometry) };
 
-	if (file->map_count == ROOT_ENTRIES && needed > ROOT_ENTRIES + 1)
+	if (!file->pointers && file->map_count == ROOT_ENTRIES && needed > ROOT_ENTRIES + 1)
 		return cut_before_first(file, worker, extent);
 	return ext2mb_alloc(worker, &request, extent);
 }
 
 errcode_t simulated_file_grow_map(struct image *image, struct simulated_file *file, struct ext2mb_worker *worker)
 {
-	uint64_t needed = file_map_blocks(&image->format, file->map.extents, file->map.count);
+	const struct file_extent one = { .count = file->blocks + 1 };
 	errcode_t error = 0;
 
+	if (file->pointers && !simulated_file_begins_map_block(file))
+		return 0;
+	uint64_t needed = file->pointers ? file_map_blocks(&image->format, &one, 1) :
+	                                   file_map_blocks(&image->format, file->map.extents, file->map.count);
 	if (needed <= file->map_count)
 		return 0;
 	uint64_t *blocks = realloc(file->map_blocks, needed * sizeof(*blocks));

@@ -95,6 +95,31 @@ static errcode_t check_state(struct image *image, const char *file, struct probl
 	return 0;
 }
 
+static int meet_entry(ext2_ino_t dir UNUSED, int entry, struct ext2_dir_entry *dirent UNUSED, int offset UNUSED,
+                      int block_bytes UNUSED, char *buffer UNUSED, void *context)
+{
+	bool *has_entry = context;
+
+	*has_entry = *has_entry || entry >= DIRENT_OTHER_FILE;
+	return *has_entry ? DIRENT_ABORT : 0;
+}
+
+/* Finds the only block of an empty directory; *block is 0 if it is anything else, or lost+found. */
+static errcode_t find_empty_directory(ext2_filsys fs, ext2_ino_t ino, uint64_t *block)
+{
+	struct ext2_inode inode;
+	bool has_entry = false;
+	errcode_t error = ext2fs_read_inode(fs, ino, &inode);
+
+	*block = 0;
+	if (error || ino <= EXT2_FIRST_INO(fs->super) || !LINUX_S_ISDIR(inode.i_mode) ||
+	    inode.i_size != fs->blocksize || inode.i_flags & EXT4_INLINE_DATA_FL)
+		return error;
+	error = FS_ERROR_OF(ext2fs_dir_iterate2(fs, ino, 0, NULL, meet_entry, &has_entry));
+	return error || has_entry ? error :
+	                            FS_ERROR_OF(ext2fs_bmap2(fs, ino, &inode, NULL, 0, 0, NULL, (blk64_t *)block));
+}
+
 static errcode_t check_name(struct image *image, struct problem *problem)
 {
 	const char *name = image->directory;
@@ -103,10 +128,15 @@ static errcode_t check_name(struct image *image, struct problem *problem)
 
 	if (error == EXT2_ET_FILE_NOT_FOUND)
 		return 0;
+	if (!error)
+		error = find_empty_directory(image->fs, ino, &image->directory_block);
 	if (error)
 		return problem_set(problem, error, image->path, "cannot read its root directory");
-	return problem_set_reason(problem, EEXIST, image->path, "cannot simulate on it",
-	                          "it has a /%s already: choose another name with --directory", name);
+	if (!image->directory_block)
+		return problem_set_reason(problem, EEXIST, image->path, "cannot simulate on it",
+		                          "it has a /%s already: choose another name with --directory", name);
+	image->directory_ino = ino;
+	return 0;
 }
 
 static errcode_t read_tables(struct image *image)
@@ -394,11 +424,10 @@ static errcode_t write_state(struct image *image)
 	if (!error && image->orphans)
 		error = ext2mb_orphan_sync(image->orphans);
 	close_allocator(image);
-	if (!error && image->files) {
-		if (is_large(image, image->files))
-			ext2fs_set_feature_large_file(fs->super);
+	if (!error && image->files && is_large(image, image->files))
+		ext2fs_set_feature_large_file(fs->super);
+	if (!error && image->files && !image->directory_ino)
 		error = link_directory(image);
-	}
 	if (error)
 		return error;
 	fs->super->s_state |= EXT2_VALID_FS;

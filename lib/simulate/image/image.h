@@ -16,8 +16,10 @@
 
 struct image {
 	const char *path;
-	const char *policy_path; /* of the library with its policy; NULL: a built-in policy */
-	const char *directory;   /* the name of the directory made in the root; NULL: none */
+	const char *policy_path;  /* of the library with its policy; NULL: a built-in policy */
+	const char *directory;    /* the name of the directory in the root; NULL: none */
+	uint32_t directory_ino;   /* it is there already, empty; 0: it is made */
+	uint64_t directory_block; /* its only block */
 	ext2_filsys fs;
 	struct ext2mb *mb;
 	struct ext2mb_worker *worker;   /* of the main thread */

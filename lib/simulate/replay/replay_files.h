@@ -22,7 +22,8 @@ struct replay_file {
 	uint64_t other_blocks;      /* of its map and xattrs; for a directory all */
 	uint64_t references;        /* its blocks in traced_blocks */
 	struct ext2mb_file *handle; /* NULL: not open */
-	uint64_t final_blocks;      /* its final size; 0: unknown */
+	struct ext2mb_worker *opener;
+	uint64_t final_blocks; /* its final size; 0: unknown */
 	LIST_ENTRY(replay_file) all;
 };
 

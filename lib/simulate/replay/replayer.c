@@ -7,6 +7,7 @@
 
 #include "allocator/core/arithmetic.h"
 #include "allocator/preallocation/file_search.h"
+#include "allocator/preallocation/preallocation.h"
 
 /* jbd2 commits after at most this many seconds (JBD2_DEFAULT_MAX_COMMIT_AGE). */
 #define MOST_SECONDS_TO_COMMIT 5
@@ -26,10 +27,11 @@ static errcode_t find_worker(struct replayer *replayer, const struct trace_event
 	return error;
 }
 
-static void close_handle(struct replayer *replayer, struct replay_file *file)
+/* A file belongs to the worker that opened it: what it leaves over is of use to that one's next files. */
+static void close_handle(struct replay_file *file)
 {
 	if (file->handle)
-		ext2mb_file_close(replayer->image->worker, TAKE(file->handle));
+		ext2mb_file_close(file->opener, TAKE(file->handle));
 	file->final_blocks = 0;
 }
 
@@ -45,8 +47,7 @@ static uint64_t blocks_of(const struct replay_file *file)
  * file is closed or grows; earlier preallocations stay the file's. It normalises a request by the file's size, which
  * may exceed all mapped blocks.
  */
-static errcode_t open_handle(struct replay_file *file, const struct trace_event *event, struct replayer *replayer,
-                             struct ext2mb_worker *worker)
+static errcode_t open_handle(struct replay_file *file, const struct trace_event *event, struct ext2mb_worker *worker)
 {
 	uint64_t now = max_u64(blocks_of(file), event->file_blocks), end = (uint64_t)event->logical + event->asked;
 	uint64_t final_blocks = event->is_final           ? max_u64(now, end) :
@@ -68,8 +69,9 @@ static errcode_t open_handle(struct replay_file *file, const struct trace_event 
 		file->final_blocks = final_blocks;
 		return 0;
 	}
-	close_handle(replayer, file);
+	close_handle(file);
 	errcode_t error = ext2mb_file_open(worker, &info, &file->handle);
+	file->opener = worker;
 	if (!error)
 		file->final_blocks = final_blocks;
 	return error;
@@ -227,6 +229,49 @@ static errcode_t note_traced(struct replayer *replayer, struct replay_file *file
 	return error;
 }
 
+/* The kernel's goals are next to blocks of the file: these have places on the simulated disk. */
+static uint64_t translate_goal(const struct replayer *replayer, const struct replay_file *file, uint64_t goal)
+{
+	const struct geometry *geometry = &replayer->image->geometry;
+	/* Without extents it is a block of the file, not the one after it. */
+	uint64_t before = replayer->image->format.extents && goal > geometry->first_block ? 1 : 0;
+
+	if (goal < geometry->first_block || goal >= geometry->end_block)
+		return image_inode_group_start(replayer->image, file->simulated_ino);
+	const struct traced_run *run = traced_blocks_find(&replayer->files.blocks, goal - before, 1);
+	if (run && !run->is_data && run->place)
+		return min_u64(run->place + (goal - run->start), geometry->end_block - 1);
+	if (run && run->is_data) {
+		uint32_t logical = (uint32_t)(run->place + (goal - before - run->start));
+		size_t index = file_runs_find(&run->file->runs, logical);
+		const struct file_run *there = run->file->runs.list;
+
+		if (index < run->file->runs.count && there[index].logical <= logical)
+			return min_u64(there[index].physical + (logical - there[index].logical) + before,
+			               geometry->end_block - 1);
+	}
+	/* No block of the file is there: use the inode's group. */
+	return file->simulated_ino == file->ino ? goal : image_inode_group_start(replayer->image, file->simulated_ino);
+}
+
+/*
+ * Neighbours may use parts of clusters. Linux's goal has as many clusters as the hole has blocks, rounded up; and where
+ * the left neighbour ends within a cluster, it tries to go on in that cluster, which is in use, and nowhere else.
+ */
+static void meet_part_clusters(const struct replayer *replayer, const struct trace_event *event,
+                               struct ext2mb_file_request *request)
+{
+	uint32_t cluster = cluster_blocks(replayer), blocks = event->right_start - event->left_end;
+
+	if ((event->left_end | event->right_start) % cluster == 0 || preallocation_is_ours(replayer->image->mb) ||
+	    event->logical != request->logical)
+		return;
+	if (event->left_end % cluster)
+		request->left_physical = request->right_physical = 0;
+	if (event->right_start > event->left_end)
+		request->hole_end = max_u64(request->hole_end, request->hole_start + round_up(blocks, cluster));
+}
+
 /* Allocates one extent for the hole at `logical`; its blocks after `end` are ahead of the kernel. */
 static errcode_t replay_extent(struct replayer *replayer, struct replay_file *file, const struct trace_event *event,
                                uint32_t logical, uint32_t end, struct ext2mb_worker *worker)
@@ -236,11 +281,11 @@ static errcode_t replay_extent(struct replayer *replayer, struct replay_file *fi
 	uint32_t hole_start, hole_end, wanted_end = event->logical + event->asked;
 	struct ext2mb_extent extent;
 	bool has_hole = file_runs_hole(runs, logical, &hole_start, &hole_end);
-	errcode_t error = has_hole ? open_handle(file, event, replayer, worker) : EXT2MB_ET_BAD_ARGUMENT;
+	errcode_t error = has_hole ? open_handle(file, event, worker) : EXT2MB_ET_BAD_ARGUMENT;
 
 	if (error)
 		return error;
-	const struct ext2mb_file_request request = {
+	struct ext2mb_file_request request = {
 		.struct_bytes = sizeof(request),
 		.logical = logical,
 		.count = min_u64(hole_end, wanted_end) - logical,
@@ -252,6 +297,10 @@ static errcode_t replay_extent(struct replayer *replayer, struct replay_file *fi
 		.right_physical = index < runs->count ? runs->list[index].physical : 0,
 		.flags = event->is_unwritten ? EXT2MB_FILE_UNWRITTEN : 0,
 	};
+	meet_part_clusters(replayer, event, &request);
+	if (!replayer->image->format.extents && !preallocation_is_ours(replayer->image->mb) && event->goal &&
+	    logical == event->logical)
+		request.left_physical = translate_goal(replayer, file, event->goal);
 	error = ext2mb_file_alloc(worker, file->handle, &request, &extent);
 	if (error)
 		return error;
@@ -323,30 +372,6 @@ static errcode_t replay_data(struct replayer *replayer, struct replay_file *file
 	error = replayer->is_traced ? file_runs_add(&file->runs, &run) : fill(replayer, file, event);
 	count_after(&replayer->counts, file, event);
 	return error;
-}
-
-/* The kernel's goals are next to blocks of the file: these have places on the simulated disk. */
-static uint64_t translate_goal(const struct replayer *replayer, const struct replay_file *file, uint64_t goal)
-{
-	const struct geometry *geometry = &replayer->image->geometry;
-	uint64_t before = goal > geometry->first_block ? 1 : 0;
-
-	if (goal < geometry->first_block || goal >= geometry->end_block)
-		return image_inode_group_start(replayer->image, file->simulated_ino);
-	const struct traced_run *run = traced_blocks_find(&replayer->files.blocks, goal - before, 1);
-	if (run && !run->is_data && run->place)
-		return min_u64(run->place + (goal - run->start), geometry->end_block - 1);
-	if (run && run->is_data) {
-		uint32_t logical = (uint32_t)(run->place + (goal - before - run->start));
-		size_t index = file_runs_find(&run->file->runs, logical);
-		const struct file_run *there = run->file->runs.list;
-
-		if (index < run->file->runs.count && there[index].logical <= logical)
-			return min_u64(there[index].physical + (logical - there[index].logical) + before,
-			               geometry->end_block - 1);
-	}
-	/* No block of the file is there: use the inode's group. */
-	return file->simulated_ino == file->ino ? goal : image_inode_group_start(replayer->image, file->simulated_ino);
 }
 
 static errcode_t replay_other(struct replayer *replayer, struct replay_file *file, const struct trace_event *event)
@@ -464,7 +489,7 @@ static errcode_t drop_file(struct replayer *replayer, struct replay_file *file)
 {
 	errcode_t error = free_ahead(replayer, file);
 
-	close_handle(replayer, file);
+	close_handle(file);
 	if (!error && replayer->inodes_by_policy && file->mode) {
 		error = ext2mb_inode_free(replayer->image->worker, file->simulated_ino, S_ISDIR(file->mode));
 		if (error == EXT2MB_ET_DOUBLE_FREE || error == EXT2MB_ET_BAD_RANGE) {
@@ -539,7 +564,7 @@ errcode_t replayer_run_event(struct replayer *replayer, const struct trace_event
 	case TRACE_CLOSE:
 		file = replay_files_look_up(&replayer->files, event->ino);
 		if (file)
-			close_handle(replayer, file);
+			close_handle(file);
 		return 0;
 	case TRACE_COMMIT:
 		break;
@@ -552,7 +577,7 @@ static void close_handles(struct replayer *replayer)
 	struct replay_file *file;
 
 	LIST_FOREACH(file, &replayer->files.all, all)
-	close_handle(replayer, file);
+	close_handle(file);
 }
 
 errcode_t replayer_finish(struct replayer *replayer)

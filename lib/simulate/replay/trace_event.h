@@ -22,12 +22,15 @@ struct trace_event {
 	uint32_t mode;
 
 	/* TRACE_ALLOCATE and TRACE_FREE: */
-	uint64_t block;               /* the first block */
-	uint32_t count;               /* number of blocks; 0: the kernel found none */
-	uint32_t logical;             /* the first logical block, if it is data */
-	uint32_t asked;               /* requested blocks from there on, at least count */
-	uint32_t start;               /* the first logical block of the whole request */
-	uint64_t goal;                /* the kernel's, 0: none */
+	uint64_t block;   /* the first block */
+	uint32_t count;   /* number of blocks; 0: the kernel found none */
+	uint32_t logical; /* the first logical block, if it is data */
+	uint32_t asked;   /* requested blocks from there on, at least count */
+	uint32_t start;   /* the first logical block of the whole request */
+	uint64_t goal;    /* the kernel's, 0: none */
+	/* The hole that the request is in, if it has neighbours: these may use a part of a cluster. 0: no such
+	 * neighbour. */
+	uint32_t left_end, right_start;
 	bool is_data;                 /* data of a regular file; else of a directory, a map or xattrs */
 	bool is_unwritten;            /* for fallocate(2) */
 	bool is_final;                /* the file ends where the request does */

@@ -65,6 +65,18 @@ static bool read_length(const struct trace_line *line, uint32_t cluster_blocks, 
 	return true;
 }
 
+/* A neighbour's logical block, moved by `more`; 0: there is none. */
+static uint32_t neighbour(const struct trace_line *line, const char *physical, const char *logical, uint32_t more)
+{
+	uint64_t block;
+	uint32_t value;
+
+	if (!trace_line_number(line, physical, UINT64_MAX, &block) || !block || !read_u32(line, logical, &value) ||
+	    value > UINT32_MAX - more)
+		return 0;
+	return value + more;
+}
+
 static enum trace_meaning ask(struct trace_events *events, struct trace_process *process, const struct trace_line *line,
                               struct trace_event *event UNUSED)
 {
@@ -81,6 +93,8 @@ static enum trace_meaning ask(struct trace_events *events, struct trace_process 
 	process->asked = asked;
 	/* Only fallocate(2) requests blocks without normalisation. */
 	process->is_unwritten = trace_line_flag(line, "flags", "HINT_NOPREALLOC", HINT_NOPREALLOC);
+	process->left_end = neighbour(line, "pleft", "lleft", 1);
+	process->right_start = neighbour(line, "pright", "lright", 0);
 	return TRACE_MEANS_LATER;
 }
 
@@ -183,6 +197,8 @@ static enum trace_meaning get(struct trace_events *events, struct trace_process 
 		event->is_unwritten = process->is_unwritten;
 		event->is_final = process->is_final;
 		event->groups_scanned = process->groups_scanned;
+		event->left_end = process->left_end;
+		event->right_start = process->right_start;
 		if (process->asked > event->count && process->asked <= most - event->logical)
 			event->asked = process->asked;
 	}

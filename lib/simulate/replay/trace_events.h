@@ -14,6 +14,7 @@ struct trace_process {
 	uint64_t process;
 	uint32_t ino; /* the file that gets blocks */
 	uint32_t logical, asked;
+	uint32_t left_end, right_start; /* as in struct trace_event */
 	bool is_asking, is_unwritten, is_final;
 	bool has_writer; /* the kernel says that the file is still open */
 	uint32_t groups_scanned;

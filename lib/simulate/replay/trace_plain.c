@@ -28,6 +28,8 @@ static const struct field fields[] = {
 	{ "groups", MEMBER(groups_scanned), UINT32_MAX, 10 },
 	{ "size", MEMBER(file_blocks), UINT32_MAX, 10 },
 	{ "goal", MEMBER(goal), UINT64_MAX, 10 },
+	{ "left", MEMBER(left_end), UINT32_MAX, 10 },
+	{ "right", MEMBER(right_start), UINT32_MAX, 10 },
 	{ "fallocate", MEMBER(whole_bytes), INT64_MAX, 10 },
 	{ "cpu", MEMBER(processor), UINT64_MAX, 10 },
 	{ "pid", MEMBER(process), UINT64_MAX, 10 },
