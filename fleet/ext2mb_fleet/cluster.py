@@ -260,7 +260,8 @@ def open_cluster(address: str, settings: Settings, scratch: int, retries: int) -
     os.environ.setdefault("PYTHONWARNINGS", "ignore")
     # Ray, and what it starts, print where they like.
     os.dup2(2, 1)
-    guard = Guard()
+    # Paths of sockets are short, and that of TMPDIR may not be.
+    guard = Guard(os.environ.get("RAY_TMPDIR", "/tmp"))
     try:
         if address == LOCAL:
             start_here(guard.folder, scratch)

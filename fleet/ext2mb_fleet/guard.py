@@ -29,7 +29,9 @@ for process in $live; do kill -s KILL -- "-$process"; done
 class Guard:
     """Of the tools that run, any number at a time; each is the first process of a group. The caller calls end()."""
 
-    def __init__(self) -> None:
+    def __init__(self, parent: str | None = None) -> None:
+        """parent: where the folder is made; None: in TMPDIR."""
+        self.parent = parent
         self.live: set[int] = set()
         self.last_signal: signal.Signals | None = None
         self.lock = threading.Lock()
@@ -47,7 +49,7 @@ class Guard:
     @functools.cached_property
     def folder(self) -> str:
         """Of this user alone (0700), for images that nobody keeps, and for Ray."""
-        folder = os.path.realpath(tempfile.mkdtemp(prefix="e2fleet-"))
+        folder = os.path.realpath(tempfile.mkdtemp(prefix="e2fleet-", dir=self.parent))
         self.tell(f"{folder}\n")
         return folder
 
