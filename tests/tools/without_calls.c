@@ -33,6 +33,7 @@ static const struct call {
 	{ "getflags", .number = SYS_ioctl, .argument = 1, .value = FS_IOC_GETFLAGS },
 	{ "O_TMPFILE", .number = SYS_openat, .argument = 2, .flag = O_TMPFILE & ~O_DIRECTORY },
 	{ "openat2", .number = 437 },
+	{ "landlock_create_ruleset", .number = 444 },
 	{ "getxattrat", .number = 464 },
 	{ "listxattrat", .number = 465 },
 	{ "file_getattr", .number = 468 },
