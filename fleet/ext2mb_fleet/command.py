@@ -46,8 +46,8 @@ class Failure(Exception):
 
 def add_layer_cache(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--layer-cache", default="", metavar="DIR",
-                        help="of each host, for layers and archives (auto: below ~/.cache); implies --layout=layers, another "
-                        "order of what is in an image")  # fmt: skip
+                        help="of each host, for layers and archives (auto: below ~/.cache); "
+                        "implies --layout=layers, another order of what is in an image")  # fmt: skip
 
 
 def add_task_options(parser: argparse.ArgumentParser) -> None:
@@ -57,9 +57,11 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--memory", type=size_bytes, default=0, metavar="SIZE",
                         help="what a task needs; a node runs no more than have room")  # fmt: skip
     parser.add_argument("--root", default="", metavar="DIR",
-                        help="no source, option's file, cache or image may lie outside of it, nor be reached by a link")  # fmt: skip
+                        help="no source, option's file, cache or image may lie outside of it, "
+                        "nor be reached by a link")  # fmt: skip
     parser.add_argument("--stale-after", type=seconds, default=0, metavar="SECONDS",
-                        help="remove unfinished images of other hosts that were not written to for so long (default: 0, never)")  # fmt: skip
+                        help="remove unfinished images of other hosts that were not written to for so long "
+                        "(default: 0, never)")  # fmt: skip
     parser.add_argument("--logs", default="", metavar="DIR",
                         help="gets a file for each task whose tool writes messages: all of them")  # fmt: skip
 
@@ -69,7 +71,8 @@ def add_run_options(parser: argparse.ArgumentParser, needs_results: bool = True)
                         help="gets a line for each task; what it has is done again only if it changed")  # fmt: skip
     parser.add_argument("--again", action="store_true", help="do what has failed once more")
     parser.add_argument("--cluster", default="", metavar="ADDRESS",
-                        help="of Ray (local: one that ends with the run); without it this machine does all, without Ray")  # fmt: skip
+                        help="of Ray (local: one that ends with the run); without it this machine does all, "
+                        "without Ray")  # fmt: skip
     parser.add_argument("--scratch", type=size_bytes, default=0, metavar="SIZE",
                         help="what a task needs of TMPDIR; with --cluster of Ray's resource \"scratch\", in bytes")  # fmt: skip
     parser.add_argument("--retries", type=whole_number, default=3, metavar="N",

@@ -19,8 +19,10 @@ RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
 
 # What programs are made of, beside the folders of PATH: no folder of it can be read as a source.
 PROGRAMS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
-CONFIGURATION = ("mke2fs.conf", "e2fsck.conf", "ld.so.cache", "ld.so.preload", "localtime", "passwd", "group", "nsswitch.conf", "selinux")
-READ = ("/proc", "/sys", "/dev/urandom", "/dev/random", "/dev/zero", "/dev/null", *(f"/etc/{name}" for name in CONFIGURATION))
+CONFIGURATION = ("mke2fs.conf", "e2fsck.conf", "ld.so.cache", "ld.so.preload", "localtime", "passwd", "group",
+                 "nsswitch.conf", "selinux")  # fmt: skip
+DEVICES = ("null", "random", "urandom", "zero")
+READ = ("/proc", "/sys", *(f"/dev/{name}" for name in DEVICES), *(f"/etc/{name}" for name in CONFIGURATION))
 
 
 def libc_call(number: int, *arguments: object) -> int:

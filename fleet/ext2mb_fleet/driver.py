@@ -44,9 +44,12 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
     if arguments.root:
         arguments.root = os.path.realpath(arguments.root, strict=True)
         if not landlock_version():
-            print("e2fleet: this kernel has no Landlock: a link that changes while a task runs may lead out of --root", file=sys.stderr)
+            print("e2fleet: this kernel has no Landlock: a link that changes while a task runs may lead out of --root",
+                  file=sys.stderr)  # fmt: skip
     cache = getattr(arguments, "layer_cache", "")
-    return make_settings(layer_cache=cache, logs=arguments.logs, root=arguments.root, stale_seconds=arguments.stale_after)
+    return make_settings(
+        layer_cache=cache, logs=arguments.logs, root=arguments.root, stale_seconds=arguments.stale_after
+    )
 
 
 def limits_of(arguments: argparse.Namespace) -> Limits:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Results as one page that needs nothing else: a verdict, worst images, distributions, failures by cause. Standard library only."""
+"""Results as one page that needs nothing else: a verdict, worst images, distributions, failures by cause.
+
+Standard library only.
+"""
 import heapq
 import json
 import pkgutil
@@ -55,7 +58,8 @@ def line_of(result: dict[str, Any]) -> Line:
         blocks, block_bytes = at(report, "filesystem", "blocks"), at(report, "filesystem", "block_bytes")
         size = blocks and block_bytes and blocks * block_bytes
     return Line(
-        result["kind"], result["status"], result["host"], result["seconds"], result.get("image") or result.get("workload", ""),
+        result["kind"], result["status"], result["host"], result["seconds"],
+        result.get("image") or result.get("workload", ""),
         result["error"], result.get("log"), at(report, "verdict", "words"), at(report, "verdict", "score"),
         at(report, "worst", 0, "path"), at(report, "worst", 0, "extents"), size,
     )  # fmt: skip
@@ -109,8 +113,15 @@ def failures(lines: list[Line]) -> Rows:
 
 def worst_images(lines: list[Line]) -> Rows:
     scored = ((line.score, line) for line in lines if line.score is not None)
-    worst = heapq.nsmallest(MOST_WORST, scored, key=lambda found: (is_fine(found[1].verdict or ""), -found[0], found[1].name))
-    return [(line.name, line.verdict, round(score, 2), line.worst_file, line.extents, line.host) for score, line in worst]
+
+    def order(found: tuple[float, Line]) -> tuple[bool, float, str]:
+        score, line = found
+        return is_fine(line.verdict or ""), -score, line.name
+
+    return [
+        (line.name, line.verdict, round(score, 2), line.worst_file, line.extents, line.host)
+        for score, line in heapq.nsmallest(MOST_WORST, scored, key=order)
+    ]
 
 
 def counted(values: Iterable[Any]) -> list[tuple[Any, int]]:
@@ -200,7 +211,8 @@ def make_page(name: str) -> str:
         "Failures by cause": listed("Messages without what differs from image to image",
                                     "cause|status|tasks|for instance|hosts|log", failures(lines)),
         "Verdicts": bars("How many images have which verdict of e2frag", "verdict", verdicts(lines)),
-        "Worst images": listed("Those that are not fine first, by their scores of e4defrag", "image|verdict|score|worst file|extents|host", worst_images(lines)),
+        "Worst images": listed("Those that are not fine first, by their scores of e4defrag",
+                               "image|verdict|score|worst file|extents|host", worst_images(lines)),
         "Scores": bars("How many images have which score of e4defrag", "score", scores(lines)),
         "Sizes": bars("How many images have which size", "size", sizes(lines)),
     }  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a task depends on and what it has made, as the tools tell it: a later run compares it with what an earlier one saw."""
+"""What a task depends on and what it has made, as the tools tell it: a later run compares it with what was there before."""
 import hashlib
 import os
 import stat
@@ -51,7 +51,8 @@ def list_score(task: Task, folder: str, version: str) -> Listed:
     if any(stat.S_ISBLK(status.st_mode) for _, status in found):
         return Listed("", paths=paths)
     # Times of modification are often set to one value, to make an image reproducible. That of the last change cannot be.
-    return Listed(digest(version, *(f"{path} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}" for path, status in found)), paths=paths)
+    states = (f"{path} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}" for path, status in found)
+    return Listed(digest(version, *states), paths=paths)
 
 
 def path_of(found: dict[str, Any]) -> str:
@@ -82,7 +83,8 @@ def listed(report: Any, folder: str, is_shared: bool, has_cache: bool) -> Listed
     except (TypeError, KeyError, ValueError):
         return None
     # A cache changes the order of what is in the image (--layout=layers), wherever it lies.
-    return Listed(digest(whole, "layers" if has_cache else "") if whole else "", digest(repr(made)), paths, not all(look for _, look in made))
+    state = digest(whole, "layers" if has_cache else "") if whole else ""
+    return Listed(state, digest(repr(made)), paths, not all(look for _, look in made))
 
 
 def find_change(seen: Seen, now: Listed) -> str | None:

@@ -66,7 +66,9 @@ def count_tasks(tasks: Iterable[Task], done: Mapping[str, Seen]) -> Counts:
         made = task.key
         if task.made:
             folder, name = os.path.split(task.made)
-            made = os.path.realpath(task.made) if os.path.islink(task.made) else os.path.normpath(os.path.join(folder_of(folder), name))
+            made = os.path.normpath(os.path.join(folder_of(folder), name))
+            if os.path.islink(made):
+                made = os.path.realpath(made)
         if made in names:
             raise BadTask(f"{task.made or task.image or task.workload}: there are two tasks for it")
         names.add(made)

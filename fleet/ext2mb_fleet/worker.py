@@ -175,7 +175,8 @@ class Worker:
         if task.kind == "score":
             return list_score(task, self.settings.folder, self.version("e2frag"))
         if task.kind == "replay":
-            return Listed(digest(self.version("e2allocsim"), str(self.settings.source_date_epoch)))
+            settings = self.settings
+            return Listed(digest(self.version("e2allocsim"), str(settings.source_date_epoch), settings.mke2fs_config_digest))
         command = tool_command(task, self.settings, "")
         ended = self.start([command[0], "--list-inputs=json", *command[1:]], task.limits.seconds)
         if not ended.status and (found := self.listed_in(parse_report(ended.report))):
@@ -217,7 +218,7 @@ class Worker:
     def attempt(self, task: Task) -> Outcome:
         """CannotRun, OSError."""
         settings, limits = self.settings, task.limits
-        # Before it begins: what changes under its hands makes the next run do it again. The other tools do so themselves.
+        # Before it begins: what changes under its hands makes the next run do it again. Other tools do so themselves.
         before = self.list(task) if task.kind in ("score", "replay") else None
         self.check_place(task)
         scratch = ""
@@ -245,5 +246,6 @@ class Worker:
             outcome = Outcome(STATUS_NOT_RUN, str(problem))
         except OSError as problem:
             is_tool = problem.errno == errno.ENOENT and "/" not in str(problem.filename)
-            outcome = Outcome(STATUS_NOT_INSTALLED if is_tool else STATUS_NOT_RUN, f"{problem.filename}: {problem.strerror}")
+            status = STATUS_NOT_INSTALLED if is_tool else STATUS_NOT_RUN
+            outcome = Outcome(status, f"{problem.filename}: {problem.strerror}")
         return make_result(task, self.settings, outcome, time.monotonic() - started)
