@@ -3,7 +3,6 @@
 
 However this process ends, SIGKILL and a lack of memory among its ways, the pipe to sh(1) ends with it.
 """
-import functools
 import os
 import signal
 import subprocess
@@ -31,7 +30,7 @@ class Guard:
 
     def __init__(self, parent: str | None = None) -> None:
         """parent: where the folder is made; None: in TMPDIR."""
-        self.parent = parent
+        self.parent, self.own_folder = parent, ""
         self.live: set[int] = set()
         self.last_signal: signal.Signals | None = None
         self.lock = threading.Lock()
@@ -46,12 +45,14 @@ class Guard:
         except BrokenPipeError:
             pass  # somebody has ended it: tools are still ended by us
 
-    @functools.cached_property
+    @property
     def folder(self) -> str:
-        """Of this user alone (0700), for images that nobody keeps, and for Ray."""
-        folder = os.path.realpath(tempfile.mkdtemp(prefix="e2fleet-", dir=self.parent))
-        self.tell(f"{folder}\n")
-        return folder
+        """Of this user alone (0700), for images that nobody keeps, and for Ray. Made when somebody asks."""
+        with self.lock:
+            if not self.own_folder:
+                self.own_folder = os.path.realpath(tempfile.mkdtemp(prefix="e2fleet-", dir=self.parent))
+                self.tell(f"{self.own_folder}\n")
+        return self.own_folder
 
     def add(self, process: int) -> None:
         self.tell(f"+{process}\n")
