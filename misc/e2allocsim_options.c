@@ -88,7 +88,7 @@ static void choose_machine(struct command *command, const struct taken_option *o
 {
 	/* If calls take no time, the modelled clock stands still, and fallocate2 would never end. */
 	if (machine_parse(option->argument, &command->machine) || !command->machine.call)
-		usage_error("--machine: %s: neither a machine that e2allocsim(8) lists nor five or six numbers of "
+		usage_error("--machine: %s: neither a machine that e2allocsim(8) lists nor five to seven numbers of "
 		            "nanoseconds "
 		            "with "
 		            "colons between them",

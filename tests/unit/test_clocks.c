@@ -160,7 +160,7 @@ START_TEST(calls_of_others_in_between_cost_more)
 }
 END_TEST
 
-START_TEST(machines_are_five_or_six_numbers_or_a_name)
+START_TEST(machines_are_five_to_seven_numbers_or_a_name)
 {
 	struct machine machine;
 
@@ -173,7 +173,10 @@ START_TEST(machines_are_five_or_six_numbers_or_a_name)
 	ck_assert_int_eq(machine_parse("1:2:3:4:5:6", &machine), 0);
 	ck_assert_uint_eq(machine.far, 6);
 	ck_assert_int_ne(machine_parse("1:2:3:4:5:", &machine), 0);
-	ck_assert_int_ne(machine_parse("1:2:3:4:5:6:7", &machine), 0);
+	ck_assert_uint_eq(machine.line, 3);
+	ck_assert_int_eq(machine_parse("1:2:3:4:5:6:7", &machine), 0);
+	ck_assert_uint_eq(machine.line, 7);
+	ck_assert_int_ne(machine_parse("1:2:3:4:5:6:7:8", &machine), 0);
 	ck_assert_int_ne(machine_parse("amd", &machine), 0);
 }
 END_TEST
@@ -190,7 +193,7 @@ int main(void)
 	tcase_add_test(tests, locks_inside_of_a_groups_keep_it_busy);
 	tcase_add_test(tests, a_paused_call_ends_later);
 	tcase_add_test(tests, calls_of_others_in_between_cost_more);
-	tcase_add_test(tests, machines_are_five_or_six_numbers_or_a_name);
+	tcase_add_test(tests, machines_are_five_to_seven_numbers_or_a_name);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);
 }

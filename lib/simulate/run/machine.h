@@ -17,12 +17,14 @@ struct machine {
 	uint32_t handover; /* added if another processor had that lock last */
 	uint32_t waiter;   /* added for each processor that waits for it then */
 	uint32_t shared;   /* of a call: serialised work outside of the allocator, as in the journal */
-	uint32_t far; /* added to a call's private work if another processor made the last call: the memory that all
-	               * calls change is in that one's cache */
+	uint32_t far;  /* added to a call's private work if another processor made the last call: the memory that all
+	                * calls  change is in that one's cache */
+	uint32_t line; /* in place of handover for s_md_lock, which protects the head of a list and a counter; with a
+	                * group's lock its bitmap, buddy, descriptor and statistics go to the next processor */
 };
 
 /* Ends with a zero row. */
 extern const struct machine machine_presets[];
 
-/* Parses a preset's name, or "CALL:HELD:HANDOVER:WAITER:SHARED[:FAR]" in nanoseconds. EINVAL. */
+/* Parses a preset's name, or "CALL:HELD:HANDOVER:WAITER:SHARED[:FAR[:LINE]]" in nanoseconds. EINVAL. */
 MUST_CHECK errcode_t machine_parse(const char *text, struct machine *machine);

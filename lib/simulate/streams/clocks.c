@@ -122,13 +122,13 @@ static void insert_use(struct resource *resource, uint32_t index, struct use use
 }
 
 /* The processor waits until the resource is free; *waits says whether it had to. */
-static void spend(struct clocks *clocks, struct resource *resource, uint64_t held, bool *waits)
+static void spend(struct clocks *clocks, struct resource *resource, uint64_t held, uint64_t handover, bool *waits)
 {
 	struct processor *processor = current(clocks);
 	uint64_t before = processor->now, begin, waiting = 0;
 
 	forget_past(clocks, resource);
-	uint32_t index = find_gap(clocks, resource, held + clocks->machine.handover, &begin);
+	uint32_t index = find_gap(clocks, resource, held + handover, &begin);
 	uint32_t before_owner = index ? resource->uses[index - 1].owner + 1 : resource->past_owner;
 	bool is_handed_over = before_owner && before_owner != clocks->current + 1;
 
@@ -141,7 +141,7 @@ static void spend(struct clocks *clocks, struct resource *resource, uint64_t hel
 		resource->is_wanted = *waits;
 	resource->cost = held;
 	if (is_handed_over || resource->is_wanted)
-		resource->cost += clocks->machine.handover + waiting * clocks->machine.waiter;
+		resource->cost += handover + waiting * clocks->machine.waiter;
 	processor->now = begin + resource->cost;
 	clocks->waited += processor->now - before - held;
 	insert_use(resource, index, (struct use){ begin, processor->now, clocks->current }, held);
@@ -153,7 +153,7 @@ void clocks_lock(struct clocks *clocks, enum modelled_lock kind, uint32_t index,
 	bool waits;
 
 	for (uint64_t time = 0; time < times; time++)
-		spend(clocks, &clocks->resources[kind][index], held, &waits);
+		spend(clocks, &clocks->resources[kind][index], held, clocks->machine.handover, &waits);
 	if (kind == LOCK_OF_GROUP)
 		clocks->outer = &clocks->resources[kind][index];
 }
@@ -175,18 +175,18 @@ static void has_locked(void *context, uint32_t group)
 	struct clocks *clocks = context;
 	bool waits;
 
-	spend(clocks, &clocks->resources[LOCK_OF_GROUP][group], clocks->machine.held, &waits);
+	spend(clocks, &clocks->resources[LOCK_OF_GROUP][group], clocks->machine.held, clocks->machine.handover, &waits);
 	lock_pressure_count(&clocks->lock_busy, waits);
 	clocks->outer = &clocks->resources[LOCK_OF_GROUP][group];
 }
 
 /* Takes a lock or line inside of the group's, which so is held longer. */
-static void spend_inside(struct clocks *clocks, struct resource *resource, uint64_t held)
+static void spend_inside(struct clocks *clocks, struct resource *resource, uint64_t held, uint64_t handover)
 {
 	uint64_t before = current(clocks)->now;
 	bool waits;
 
-	spend(clocks, resource, held, &waits);
+	spend(clocks, resource, held, handover, &waits);
 	for (uint32_t index = 0; clocks->outer && index < clocks->outer->count; index++)
 		if (clocks->outer->uses[index].end == before)
 			clocks->outer->uses[index].end = current(clocks)->now;
@@ -196,16 +196,15 @@ static void has_taken_global(void *context)
 {
 	struct clocks *clocks = context;
 
-	spend_inside(clocks, clocks->resources[LOCK_OF_FILESYSTEM], clocks->machine.held);
+	spend_inside(clocks, clocks->resources[LOCK_OF_FILESYSTEM], clocks->machine.held, clocks->machine.line);
 }
 
-/* A reader, too, changes the line: when it takes the lock, and when it gives it back. */
+/* Readers have the lock together, but one after the other changes its line, and walks groups that others change. */
 static void has_taken_list(void *context, uint32_t list)
 {
 	struct clocks *clocks = context;
 
-	for (unsigned int change = 0; change < 2; change++)
-		spend_inside(clocks, &clocks->resources[LINE_OF_LIST][list], 0);
+	spend_inside(clocks, &clocks->resources[LINE_OF_LIST][list], 0, clocks->machine.handover);
 }
 
 static bool is_contended(void *context)
