@@ -11,11 +11,14 @@
 /* The folder that such an output changes. The caller frees it; NULL: no memory. */
 static char *folder_of(const struct run_file *output)
 {
-	const char *slash = strrchr(output->path, '/');
-
 	if (output->kind == RUN_FILE_FOLDER && !output->is_own)
 		return strdup(output->path);
-	return slash ? strndup(output->path, (size_t)(slash + 1 - output->path)) : strdup(".");
+	SCOPE_FREE char *place = run_file_place(output);
+	const char *slash = place ? strrchr(place, '/') : NULL;
+
+	if (!place)
+		return NULL;
+	return slash ? strndup(place, (size_t)(slash + 1 - place)) : strdup(".");
 }
 
 errcode_t output_folders_find(const struct scan_options *options, struct output_folders *folders)

@@ -245,13 +245,22 @@ bool run_files_leave_out(struct run_files *files, const struct stat *status)
 	return false;
 }
 
+char *run_file_place(const struct run_file *file)
+{
+	char *place = realpath(file->path, NULL);
+
+	return place || errno == ENOMEM ? place : strdup(file->path);
+}
+
 bool run_files_is_temporary(const struct run_files *files, const char *name)
 {
 	bool is_temporary = false;
 
-	for (size_t i = 0; *name == '.' && i < files->output_count && !is_temporary; i++)
-		is_temporary = files->outputs[i].kind != RUN_FILE_FOLDER &&
-		               temporary_name_is_for(name, files->outputs[i].path);
+	for (size_t i = 0; *name == '.' && i < files->output_count && !is_temporary; i++) {
+		SCOPE_FREE char *place = run_file_place(&files->outputs[i]);
+
+		is_temporary = files->outputs[i].kind != RUN_FILE_FOLDER && place && temporary_name_is_for(name, place);
+	}
 	return is_temporary;
 }
 

@@ -106,6 +106,9 @@ void run_files_folder_digest(const struct folder_sum *sum, char digest[RUN_FILES
 /* Is the input written by the run, too? Then it does not count in the digest. */
 bool run_files_is_output(const struct run_files *files, const struct run_file *input);
 
+/* Its path without links: what is renamed to it is made beside this one. The caller frees it; NULL: no memory. */
+char *run_file_place(const struct run_file *file);
+
 /* Is this the name of an output while it is made? */
 bool run_files_is_temporary(const struct run_files *files, const char *name);
 
