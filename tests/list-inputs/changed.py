@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 command = [sys.argv[1], "--list-inputs=json", *sys.argv[2:]]
 
@@ -55,22 +56,23 @@ own = os.getcwd()
 hosts = {one["path"] for one in inputs["files"] if "sha256" in one} | {one["path"] for one in inputs["programs"] if "path" in one}
 paths += [one["path"] for one in inputs["programs"] if one.get("path", "").startswith(own)]
 count = 0
+last = digests(again)
 for path in paths:
     if not os.path.abspath(path).startswith(own):
         continue
     count += 1
     for change in touch, write:
-        last = digests(look())
-        # A shared clock's ticks are up to 10 ms apart.
-        subprocess.run(["sleep", "0.011"], check=True)
+        # A clock's ticks are up to 10 ms apart.
+        time.sleep(0.011)
         change(path)
         now = digests(look())
         if now[0] == last[0] or (now[1] == last[1]) != (path in hosts):
             print(f"{path}: {change.__name__}: {last} {now}")
+        last = now
 for variable in inputs["environment"]:
     value = variable.get("value")
     if variable["name"] in ("LD_PRELOAD", "MKE2FS_CONFIG", "PSEUDO_PREFIX"):
         continue
-    if digests(look(**{variable["name"]: "1" if value != "1" else "2"}))[0] == digests(look())[0]:
+    if digests(look(**{variable["name"]: "1" if value != "1" else "2"}))[0] == last[0]:
         print(f"{variable['name']}: the same digest")
 print(os.path.basename(command[0]), "files:", count)
