@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "allocator/attach/attached.h"
 #include "transaction/undo.h"
 #include "preload/program.h"
 
@@ -88,6 +89,15 @@ void handle_attach(struct handle *handle)
 		return;
 	}
 	say_more("%s: %s has libext2mb's allocator", fs->device_name, program.name);
+}
+
+void handles_end_newest_file(void)
+{
+	pthread_mutex_lock(&lock);
+	for (struct handle *handle = first; handle; handle = handle->next)
+		if (handle->mb)
+			attached_end_newest_file(handle->fs);
+	pthread_mutex_unlock(&lock);
 }
 
 void handle_detach(struct handle *handle)

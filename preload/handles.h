@@ -39,6 +39,9 @@ void handle_remove(struct handle *handle);
 /* Attaches the allocator once the filesystem has bitmaps and, if it is new, tables. On failure says why, once. */
 void handle_attach(struct handle *handle);
 
+/* The program has closed the file for which it allocated last: the next file may begin after it. */
+void handles_end_newest_file(void);
+
 /* From here on libext2fs's own allocator serves the program. Does nothing if it did before. */
 void handle_detach(struct handle *handle);
 

@@ -285,6 +285,14 @@ static errcode_t create(ext2_filsys fs, const struct ext2mb_attach_options *opti
 	return error;
 }
 
+void attached_end_newest_file(ext2_filsys fs)
+{
+	struct attached *attached = find(fs);
+
+	if (attached)
+		attached_files_end_newest(&attached->files, attached->worker);
+}
+
 errcode_t ext2mb_attach(ext2_filsys fs, const struct ext2mb_attach_options *options)
 {
 	static const struct ext2mb_attach_options defaults = { .struct_bytes = sizeof(defaults) };

@@ -64,6 +64,12 @@ MUST_CHECK errcode_t attached_alloc_range(struct attached *attached, int flags, 
 /* Notes blocks that the caller found in the map instead as handed out. */
 void attached_alloc_found(struct attached *attached, uint64_t start, uint64_t count);
 
+/*
+ * The program has closed the file for which it allocated last, as ext2mb-run learns from libfuse. fs may have no
+ * allocator. The thread that uses fs.
+ */
+void attached_end_newest_file(ext2_filsys fs);
+
 static inline bool attached_has_handed_out(const struct attached *attached, uint64_t block)
 {
 	return block >= attached->handed_out.start && block - attached->handed_out.start < attached->handed_out.count;

@@ -69,6 +69,11 @@ static struct attached_file *use(struct attached_files *files, uint32_t index)
 		leave_order(files, index);
 		make_newest(files, index);
 	}
+	if (files->items[index].is_ended) {
+		files->distrusted = ATTACHED_FILES_FIRST;
+		files->items[index].has_gone_on = true;
+	}
+	files->items[index].is_ended = false;
 	return &files->items[index];
 }
 
@@ -114,6 +119,18 @@ errcode_t attached_files_add(struct attached_files *files, struct ext2mb_worker 
 	make_newest(files, index);
 	*ret = &files->items[index];
 	return 0;
+}
+
+void attached_files_end_newest(struct attached_files *files, struct ext2mb_worker *worker)
+{
+	if (files->newest == ATTACHED_FILES_NONE)
+		return;
+	if (files->distrusted) {
+		files->distrusted--;
+		return;
+	}
+	files->items[files->newest].is_ended = true;
+	file_leave_rest(worker, files->items[files->newest].file);
 }
 
 void attached_files_keep_more(struct attached_files *files)

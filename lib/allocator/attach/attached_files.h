@@ -17,6 +17,8 @@ struct attached_file {
 	ext2_ino_t ino;
 	bool is_indirect; /* mapped by indirect blocks, which lie between its data */
 	bool goes_back;   /* the program did not write it in order */
+	bool is_ended;    /* the program has closed it */
+	bool has_gone_on; /* after that */
 	uint64_t size;    /* blocks, as last seen: programs may set the size before they write */
 	uint64_t
 		/* the block after the last one allocated; in an indirect-mapped file in the order of allocation */
@@ -47,9 +49,10 @@ struct attached_files {
 	uint32_t *heads; /* hash chains, by inode number */
 	uint32_t mask;
 	uint32_t count;
-	uint32_t kept;  /* the most files to keep now */
-	uint32_t most;  /* the limit of kept */
-	uint32_t begun; /* files begun since a file other than the newest got more blocks */
+	uint32_t kept;       /* the most files to keep now */
+	uint32_t most;       /* the limit of kept */
+	uint32_t begun;      /* files begun since a file other than the newest got more blocks */
+	uint32_t distrusted; /* closes that say nothing: a file went on after one */
 	uint32_t newest;
 	uint32_t oldest;
 };
@@ -66,6 +69,12 @@ struct attached_file *attached_files_find(struct attached_files *files, ext2_ino
  */
 MUST_CHECK errcode_t attached_files_add(struct attached_files *files, struct ext2mb_worker *worker,
                                         const struct ext2mb_file_info *info, struct attached_file **ret);
+
+/*
+ * The program has closed the newest file: it is probably complete, and the next one gets its preallocation. Not so if
+ * one that was closed went on a short time ago.
+ */
+void attached_files_end_newest(struct attached_files *files, struct ext2mb_worker *worker);
 
 /* A file that goes on was missing from the table: keeps more files from now on. */
 void attached_files_keep_more(struct attached_files *files);
