@@ -44,15 +44,15 @@ def landlock_version() -> int:
         return 0
 
 
-def allowed_rights(roots: Iterable[str], path: str) -> Iterable[tuple[str, int]]:
+def allowed_rights(roots: Iterable[str], path: str, files: Iterable[str]) -> Iterable[tuple[str, int]]:
     yield from ((root, -1) for root in roots)
     yield from ((folder, EXECUTE | READ_FILE) for folder in (*PROGRAMS, *path.split(os.pathsep)))
-    yield from ((name, READ_FILE | READ_DIR) for name in READ)
+    yield from ((name, READ_FILE | READ_DIR) for name in (*READ, *files))
     yield "/dev/null", WRITE_FILE
 
 
-def confine(roots: Iterable[str], path: str) -> None:
-    """This thread and what it starts, from now on, to these folders and to programs (PATH). Errors: OSError."""
+def confine(roots: Iterable[str], path: str, files: Iterable[str] = ()) -> None:
+    """This thread and what it starts, from now on, to these folders, programs (PATH), and files to read. Errors: OSError."""
     import ctypes
 
     version = landlock_version()
@@ -60,7 +60,7 @@ def confine(roots: Iterable[str], path: str) -> None:
         return
     handled = (1 << RIGHTS.get(version, 16)) - 1
     rules = libc_call(CREATE_RULESET, struct.pack("Q", handled), 8, 0)
-    for name, rights in allowed_rights(roots, path):
+    for name, rights in allowed_rights(roots, path, files):
         try:
             descriptor = os.open(name, os.O_PATH | os.O_CLOEXEC)
         except OSError:

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import stat
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ext2mb_fleet.task import Task
@@ -27,9 +28,9 @@ class Listed(NamedTuple):
     failure: str = ""  # what the tool said instead; the digest is that of these words
 
 
-# e2frag has no list: these options name what it reads and writes.
-READ_OPTIONS = ("--compare=", "--history=", "--against=")
-WRITE_OPTIONS = ("--html=", "--against-ranges=")
+# e2frag and e2allocsim have no list: these options name what they read and write.
+READ_OPTIONS = {"score": ("compare", "history", "against"), "replay": ("profile", "sizes")}
+WRITE_OPTIONS = {"score": ("html", "against-ranges"), "replay": ("html", "layout", "report")}
 # What comes and goes, and what only saves time.
 ROLES_NOT_MADE = ("temporary", "layer-cache")
 # What the host has, and no line names.
@@ -40,10 +41,21 @@ def digest(*words: str | bytes) -> str:
     return hashlib.sha256(b"\n".join(map(os.fsencode, words))).hexdigest()[:16]
 
 
-def list_score(task: Task, folder: str, version: str) -> Listed:
-    read = [task.image, *(option.partition("=")[2] for option in task.options if option.startswith(READ_OPTIONS))]
-    written = (option.partition("=")[2] for option in task.options if option.startswith(WRITE_OPTIONS))
-    paths = (*read, *written)
+def arguments_of(options: tuple[str, ...], names: tuple[str, ...]) -> Iterator[str]:
+    """Of these options, as the tools take them: NAME=ARGUMENT or two words, and NAME may be cut short."""
+    for option, following in zip(options, (*options[1:], "")):
+        name, has_argument, argument = option[2:].partition("=")
+        if option.startswith("--") and name and any(known.startswith(name) for known in names):
+            yield argument if has_argument else following
+
+
+def list_options(task: Task, folder: str, *more: str) -> Listed:
+    """Of e2frag or e2allocsim. more: what else the result depends on."""
+    read = [*filter(None, [task.image]), *arguments_of(task.options, READ_OPTIONS[task.kind])]
+    if task.kind == "replay":  # what is no file is a name that the tool knows
+        read = [path for path in read if os.path.exists(os.path.join(folder, path))]
+        read += (path for path in arguments_of(task.options, ("policy",)) if "/" in path)
+    paths = (*read, *arguments_of(task.options, WRITE_OPTIONS[task.kind]))
     try:
         found = [(path, os.stat(os.path.join(folder, path))) for path in read]
     except OSError as problem:
@@ -52,7 +64,7 @@ def list_score(task: Task, folder: str, version: str) -> Listed:
         return Listed("", paths=paths)
     # Times of modification are often set to one value, to make an image reproducible. That of the last change cannot be.
     states = (f"{path} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}" for path, status in found)
-    return Listed(digest(version, *states), paths=paths)
+    return Listed(digest(*more, *states), paths=paths)
 
 
 def path_of(found: dict[str, Any]) -> str:

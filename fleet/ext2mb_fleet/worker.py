@@ -13,7 +13,7 @@ from ext2mb_fleet.confine import confine, find_outside
 from ext2mb_fleet.guard import Guard
 from ext2mb_fleet.logs import last_line, log_path
 from ext2mb_fleet.remains import remove_remains
-from ext2mb_fleet.seen import Listed, Seen, digest, find_change, list_score, listed
+from ext2mb_fleet.seen import Listed, Seen, digest, find_change, list_options, listed
 from ext2mb_fleet.task import CannotRun, Result, Settings, Task
 from ext2mb_fleet.tool import MOST_REPORT_BYTES, STATUS_TIME_LIMIT, Ended, run_tool
 
@@ -147,7 +147,8 @@ class Worker:
     def confine_thread(self) -> None:
         """What the thread runs from now on stays below --root."""
         if self.settings.root:
-            confine((self.settings.root, self.guard.folder), self.environment["PATH"])
+            config = filter(None, [self.settings.mke2fs_config and self.path(self.settings.mke2fs_config)])
+            confine((self.settings.root, self.guard.folder), self.environment["PATH"], config)
 
     def sync(self) -> None:
         """The names of finished images are on the disk then."""
@@ -173,10 +174,11 @@ class Worker:
     def list(self, task: Task) -> Listed:
         """What it would read and make now. Errors: OSError."""
         if task.kind == "score":
-            return list_score(task, self.settings.folder, self.version("e2frag"))
+            return list_options(task, self.settings.folder, self.version("e2frag"))
         if task.kind == "replay":
             settings = self.settings
-            return Listed(digest(self.version("e2allocsim"), str(settings.source_date_epoch), settings.mke2fs_config_digest))
+            environment = (str(settings.source_date_epoch), settings.mke2fs_config_digest)
+            return list_options(task, settings.folder, self.version("e2allocsim"), *environment)
         command = tool_command(task, self.settings, "")
         ended = self.start([command[0], "--list-inputs=json", *command[1:]], task.limits.seconds)
         if not ended.status and (found := self.listed_in(parse_report(ended.report))):
