@@ -243,15 +243,18 @@ def start_here(folder: str, scratch: int) -> None:
     resources: dict[str, float] = {}
     if scratch:
         resources["scratch"] = scratch_bytes()
-    ray.init(
-        address="local",
-        _temp_dir=folder,
-        resources=resources,
-        object_store_memory=OBJECT_STORE_BYTES,
-        include_dashboard=False,
-        log_to_driver=False,
-        logging_level=logging.ERROR,
-    )
+    try:
+        ray.init(
+            address="local",
+            _temp_dir=folder,
+            resources=resources,
+            object_store_memory=OBJECT_STORE_BYTES,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+        )
+    except Exception as error:  # it has no other class for a machine that is too slow
+        raise CannotRun(f"Ray: {cause(error)}") from None
 
 
 @contextmanager

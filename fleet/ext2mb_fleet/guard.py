@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A process of sh(1) that outlives this one: what tools still run is ended then, and the private folder removed.
 
-However this process ends, SIGKILL and a lack of memory among its ways, the pipe to sh(1) ends with it.
+However this process ends, SIGKILL and a lack of memory among its ways, the pipe to sh(1) ends with it. What was started in the very
+moment of its end may not be known there yet: it comes to its own end.
 """
 import os
 import signal
