@@ -155,22 +155,23 @@ static errcode_t add_layer(void *context, const struct source *source)
 }
 
 /* Kinds that read more than one file name them themselves. */
-static errcode_t note_source(const struct stack *stack, const struct source *source)
+static errcode_t note_source(const struct stack *stack, const struct source *source, struct problem *problem)
 {
 	struct run_files *files = stack->options->files;
-	uint64_t offset_bytes = 0;
+	struct image_name image = { 0 };
 
 	if (!files || source->kind->names_files)
 		return 0;
+	errcode_t error = source->kind == &image_source ? image_parse_name(source, &image, problem) : 0;
 	/* The name of an image in an archive may follow. */
-	SCOPE_FREE char *path = source->kind == &image_source ? image_file_of(source, &offset_bytes) :
+	SCOPE_FREE char *path = source->kind == &image_source ? image.file :
 	                        source->kind->list_layers     ? strndup(source->path, strcspn(source->path, ":")) :
 	                                                        strdup(source->path);
 
-	if (!path)
-		return ENOMEM;
-	errcode_t error = run_files_read(files, "source", path, offset_bytes);
-
+	if (!error && !path)
+		error = ENOMEM;
+	if (!error)
+		error = run_files_read(files, "source", path, image.offset_bytes);
 	return error || source->kind == &image_source ? error : run_host_add_for_archives(files);
 }
 
@@ -182,7 +183,7 @@ static errcode_t list_layers(struct stack *stack, const char *const *sources, ui
 		errcode_t error;
 
 		stack->whiteouts = source.kind->list_layers ? WHITEOUTS_OCI : whiteouts;
-		error = note_source(stack, &source);
+		error = note_source(stack, &source, problem);
 		if (error)
 			return error;
 		if (stack->options->only_looks && !source.kind->names_files)

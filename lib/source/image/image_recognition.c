@@ -68,19 +68,6 @@ errcode_t image_parse_name(const struct source *source, struct image_name *name,
 	return name->file ? 0 : ENOMEM;
 }
 
-char *image_file_of(const struct source *source, uint64_t *offset_bytes)
-{
-	struct problem problem = { 0 };
-	struct image_name name;
-	errcode_t error = image_parse_name(source, &name, &problem);
-
-	problem_clear(&problem);
-	*offset_bytes = name.offset_bytes;
-	if (error)
-		free(TAKE(name.file));
-	return name.file;
-}
-
 static bool has_partitions(const char *file)
 {
 	char *offsets = image_partition_offsets(file);

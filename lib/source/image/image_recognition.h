@@ -29,9 +29,6 @@ struct image_name {
 /* Takes source->path apart. EINVAL: the offset is not a number, or a word is not known; ENOMEM. */
 MUST_CHECK errcode_t image_parse_name(const struct source *source, struct image_name *name, struct problem *problem);
 
-/* The file's name, which the caller frees, and where in it the filesystem begins. NULL: no memory, or a wrong word. */
-char *image_file_of(const struct source *source, uint64_t *offset_bytes);
-
 /*
  * How large the filesystem is, by its superblock. most_unpacked_bytes: of a packed file; 0: no limit. EINVAL: there is
  * none; ENOMEM, EDQUOT, errors in reading.
