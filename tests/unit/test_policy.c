@@ -545,7 +545,7 @@ START_TEST(test_options)
 	enum policy_name policy;
 	const struct policy_options wrong[] = {
 		{ .policy = (enum policy_name)9 },
-		{ .choices_added = UINT32_C(1) << 31 },
+		{ .choices_added = UINT32_C(1) << (CHOICE_RULE_SHIFT - 1) }, /* no choice */
 		{ .choices_added = 1, .choices_dropped = 1 },
 	};
 
