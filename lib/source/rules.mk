@@ -65,6 +65,7 @@ source_sources := \
 	lib/source/layers/platform.c \
 	lib/source/layers/tar_members.c \
 	lib/source/layers/whiteouts.c \
+	lib/source/manifest/contents_sums.c \
 	lib/source/manifest/manifest_source.c \
 	lib/source/manifest/metadata.c \
 	lib/source/mtree/digests.c \

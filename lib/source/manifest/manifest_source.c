@@ -25,6 +25,7 @@
 #include "source/host/host_contents.h"
 #include "source/kind/run_files.h"
 #include "source/kind/stored_contents.h"
+#include "source/manifest/contents_sums.h"
 #include "source/mtree/digests.h"
 #include "tree/tree_builder.h"
 #include "tree/xattr_table.h"
@@ -59,8 +60,8 @@ struct manifest {
 	uint32_t files_origin;     /* for contents at other paths */
 	struct owner **owners;     /* by number; they are in the tree's memory */
 	size_t owner_count, owner_capacity;
-	void *sorted_owners;   /* the same, for tsearch(3) */
-	struct folder_sum sum; /* of the files that have contents */
+	void *sorted_owners; /* the same, for tsearch(3) */
+	struct contents_sums sums;
 	struct opener opener;
 	struct data_segments segments;
 	char *last_path; /* the last path of contents= ; owned; NULL: none yet */
@@ -297,10 +298,11 @@ static errcode_t read_contents(struct manifest *manifest, const struct mtree_ent
 			return ENOMEM;
 		return contents_problem(manifest, entry, path, EINVAL, reason);
 	}
-	folder_sum_add(&manifest->sum, is_elsewhere, path, strlen(path), &status, false);
+	if (manifest->options->files)
+		error = contents_sums_add(&manifest->sums, manifest->directory, path, descriptor, &status);
 	node->size_bytes = (uint64_t)status.st_size;
-	if (manifest->options->only_looks)
-		return 0;
+	if (error || manifest->options->only_looks)
+		return error;
 	node->origin = is_elsewhere ? manifest->files_origin : manifest->directory_origin;
 	error = find_data(manifest, entry, path, &status);
 	if (!error && is_elsewhere)
@@ -460,16 +462,6 @@ static errcode_t resolve_owners(const struct manifest *manifest)
 	return error;
 }
 
-/* Adds the files that lines name to what is read. */
-static errcode_t note_files(const struct manifest *manifest)
-{
-	const char *directory = manifest->tree->origins[manifest->directory_origin].path;
-
-	return manifest->options->files && manifest->sum.names ?
-	               run_files_read_folder(manifest->options->files, "manifest", directory, &manifest->sum) :
-	               0;
-}
-
 static errcode_t make_tree(struct manifest *manifest, struct pool *pool)
 {
 	struct tree *tree = manifest->tree;
@@ -498,8 +490,9 @@ static errcode_t make_tree(struct manifest *manifest, struct pool *pool)
 		error = xattr_table_finish(manifest->xattr_table, tree);
 	if (!error)
 		error = resolve_owners(manifest);
-	if (!error)
-		error = note_files(manifest);
+	if (!error && manifest->options->files)
+		error = contents_sums_name(&manifest->sums, tree->origins[manifest->directory_origin].path,
+		                           manifest->options->files);
 	return error || manifest->options->only_looks ?
 	               error :
 	               digests_check(&manifest->digests, tree, manifest->name, pool, manifest->problem);
@@ -525,6 +518,7 @@ static errcode_t scan_manifest(struct source *source, const struct scan_options 
 	tdestroy(manifest.sorted_owners, keep);
 	free(manifest.owners);
 	digests_destroy(&manifest.digests);
+	contents_sums_clear(&manifest.sums);
 	free(manifest.last_path);
 	free(manifest.segments.list);
 	return error ? problem_set(problem, error, manifest.name, "cannot read") : 0;
