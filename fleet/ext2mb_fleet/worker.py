@@ -49,8 +49,6 @@ def tool_environment(settings: Settings) -> dict[str, str]:
         environment.pop(name, None)
         if value is not None:
             environment[name] = value
-    if settings.root:
-        environment.pop("TMPDIR", None)  # the tools then take the image's folder
     return environment
 
 
@@ -131,6 +129,8 @@ class Worker:
         self.settings, self.is_shared = settings, is_shared
         self.environment = tool_environment(settings)
         self.guard = Guard()
+        if settings.root:
+            self.environment["TMPDIR"] = self.guard.folder  # the tools can make files in no other
         self.searched: set[str] = set()  # folders without remains
         self.renamed: set[str] = set()  # folders with new names, which are not yet on the disk
         self.versions: dict[str, str] = {}
