@@ -45,7 +45,11 @@ def write_log(folder: str, result: Result) -> None:
     """A task that has said nothing has none, nor that of an earlier attempt. Errors: OSError."""
     path = log_path(folder, result.key)
     if result.log:
-        with open(path, "wb") as file:
-            file.write(result.log)
+        try:
+            with open(path, "wb") as file:
+                file.write(result.log)
+        except OSError as problem:
+            problem.filename = path  # a full disk has none
+            raise
     elif os.path.exists(path):
         os.unlink(path)
