@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a run reads and writes, as the members `inputs` and `outputs` of a tool's JSON. */
+/* Prints what a run reads and writes as the members `inputs` and `outputs` of a tool's JSON. */
 #pragma once
 
 #include "source/kind/run_files.h"

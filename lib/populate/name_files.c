@@ -48,7 +48,7 @@ static errcode_t name_outputs(const struct populate_options *options, struct run
 	return error;
 }
 
-/* What mke2fs would read or examine of another file. */
+/* The words by which mke2fs would read or examine another file. */
 static const char *journal_device(const struct populate_options *options)
 {
 	const char *journal = mke2fs_argument(options, "-J"), *device = journal ? strstr(journal, "device=") : NULL;

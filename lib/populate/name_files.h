@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What populate() reads and writes, for report->files. */
+/* Names what populate() reads and writes, for report->files. */
 #pragma once
 
 #include "populate/build/options.h"

@@ -49,7 +49,7 @@ written = {one["path"] for one in before["outputs"]}
 inputs = before["inputs"]
 paths = [one["path"] for one in inputs["files"] if one["kind"] == "file" and one["path"] not in written]
 for folder in inputs["folders"]:
-    # Of a manifest only the files that it names.
+    # The files that a manifest names, and no others.
     paths += [folder["path"]] + list(files_below(folder["path"])) if folder["role"] != "manifest" else []
 own = os.getcwd()
 # For several hosts, their own files count by contents, and programs by versions.

@@ -15,7 +15,7 @@ import sys
 table, tools = sys.argv[1:3]
 each = int(sys.argv[3]) if len(sys.argv) > 3 else 1
 
-# What every program of this system opens: its libraries, locales, random numbers, what the kernel says of itself. Lists of
+# Every program of this system opens these: its libraries, locales, random numbers, what the kernel says of itself. Lists of
 # devices that libblkid and mke2fs look at do not change what they make of a file.
 ALWAYS = ("/usr/lib/", "/lib/", "/lib64/", "/usr/share/", "/proc/", "/sys/", "/dev/", "/etc/ld.so.", "/etc/blkid.conf",
           "/run/blkid/", "/run/udev/", "/etc/mtab", "/etc/locale.alias")

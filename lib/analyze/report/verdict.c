@@ -36,7 +36,7 @@
 #define LITTLE_FREE_PERCENT 5
 
 /*
- * The kernel gives copies the longer free extents first. What is joined gives its pieces back, so that free space of an
+ * The kernel gives copies the longer free extents first. A joined file gives its pieces back, so that free space of an
  * eighth of the files lets e4defrag join a third of their pieces; that of an eighteenth, a fifth.
  */
 #define ROOM_SHARE 8

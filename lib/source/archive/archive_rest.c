@@ -166,7 +166,7 @@ static errcode_t drain(struct archive_input *input)
 	return error;
 }
 
-/* Where what has been read of the archive ends, and what follows it. */
+/* Finds where the part of the archive that was read ends, and tells what follows it. */
 static errcode_t look_behind_end(const struct archive_input *input, struct archive_rest *rest)
 {
 	const bool is_stream = archive_feed_is_stream(input);

@@ -26,7 +26,7 @@ MUST_CHECK errcode_t iso_note_contents(const struct archive_input *input, struct
                                        struct iso_extents *extents, bool *is_whole);
 
 /*
- * Where the image ends: its volume, or the partitions that lie after that. Images for USB sticks have partitions and a
+ * The image ends with its volume, or the partitions that lie after that. Images for USB sticks have partitions and a
  * backup GPT there, which are used when they boot. *end is kept if it is larger. Errors of reading.
  */
 MUST_CHECK errcode_t iso_find_end(const struct archive_input *input, uint64_t *end);

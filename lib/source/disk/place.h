@@ -9,7 +9,7 @@
 #include "image/volume.h"
 #include "source/disk/raw_image.h"
 
-/* Where a filesystem is in its file or device, and what unpacking that may take. */
+/* Says where a filesystem is in its file or device, and what unpacking it may take. */
 struct place_options {
 	uint64_t offset_bytes, most_unpacked_bytes; /* the latter: 0: no limit */
 	unsigned int partition;                     /* as for target_find() */

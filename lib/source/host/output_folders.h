@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What of a folder is left out, and does not count, because the run itself makes it. */
+/* The names in a folder that are left out and do not count, because the run itself makes them. */
 #pragma once
 
 #include "source/kind/source_kind.h"

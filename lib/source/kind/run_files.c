@@ -73,7 +73,7 @@ static void set_part(struct run_file *file, uint64_t offset_bytes)
 	file->bytes = bytes > offset_bytes ? bytes - offset_bytes : 0;
 }
 
-/* What is there already is not added again. */
+/* A file that is listed already is not added again. */
 static errcode_t add_file(struct run_file **list, size_t *count, size_t *capacity, struct run_file *file)
 {
 	bool is_there = false;
