@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A process of sh(1) that outlives this one: what tools still run is ended then, and the private folder removed.
 
-However this process ends, SIGKILL and a lack of memory among its ways, the pipe to sh(1) ends with it. What was started in the very
-moment of its end may not be known there yet: it comes to its own end.
+However this process ends, SIGKILL and a lack of memory among its ways, its end of the pipe to sh(1) is closed. Each
+tool has a descriptor that nothing else has, from fork() on, and closes its copy of the pipe before it calls execve().
+So when sh(1) sees the end of the pipe, it finds each tool by this descriptor, also one that was just being started.
 """
 import os
 import signal
@@ -10,24 +11,33 @@ import subprocess
 import tempfile
 import threading
 
-# A line is the number of a tool's process with +, or with - before it is reaped, for no other process can have the number
-# then; or the folder.
+# $1: the number of the descriptor, which is our standard output. A line is the folder, or says that no tool is left.
+# A tool that has been found may have been starting a program: they are looked for until none is new.
 SCRIPT = """
-live=' ' folder=
+folder= is_new=yes killed=" $$ "
 while read -r line; do
 	case $line in
-	+*) live="$live${line#+} " ;;
-	-*) live="${live%% ${line#-} *} ${live#* "${line#-}" }" ;;
 	/*) folder=$line ;;
+	*) is_new= ;;
 	esac
 done
-for process in $live; do kill -s KILL -- "-$process"; done
+while [ "$is_new" ]; do
+	is_new=
+	for descriptor in /proc/[0-9]*/fd/"$1"; do
+		[ "$descriptor" -ef "/proc/$$/fd/1" ] || continue
+		process=${descriptor#/proc/} process=${process%%/*}
+		case $killed in *" $process "*) continue ;; esac
+		kill -s KILL -- "-$process"
+		kill -s KILL "$process"
+		killed="$killed$process " is_new=yes
+	done
+done
 [ -z "$folder" ] || rm -rf -- "$folder"
 """
 
 
 class Guard:
-    """Of the tools that run, any number at a time; each is the first process of a group. The caller calls end()."""
+    """Of the tools that run, any number at a time. Each has the mark, and leads a group. The caller calls end()."""
 
     def __init__(self, parent: str | None = None) -> None:
         """parent: where the folder is made; None: in TMPDIR."""
@@ -35,9 +45,11 @@ class Guard:
         self.live: set[int] = set()
         self.last_signal: signal.Signals | None = None
         self.lock = threading.Lock()
+        reader, self.mark = os.pipe()  # tools inherit the mark; nobody writes
+        os.close(reader)
         self.process = subprocess.Popen(
-            ["sh", "-c", SCRIPT], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
-            start_new_session=True,
+            ["sh", "-c", SCRIPT, "sh", str(self.mark)], stdin=subprocess.PIPE, stdout=self.mark,
+            stderr=subprocess.DEVNULL, bufsize=0, start_new_session=True,
         )  # fmt: skip
 
     def tell(self, line: str) -> None:
@@ -56,14 +68,12 @@ class Guard:
         return self.own_folder
 
     def add(self, process: int) -> None:
-        self.tell(f"+{process}\n")
         with self.lock:
             self.live.add(process)
             if self.last_signal:
                 os.killpg(process, self.last_signal)
 
     def remove(self, process: int) -> None:
-        self.tell(f"-{process}\n")
         with self.lock:
             self.live.discard(process)
 
@@ -76,6 +86,9 @@ class Guard:
 
     def end(self) -> None:
         """Removes the folder, if there is one."""
+        if not self.live:
+            self.tell("no tool\n")
         if self.process.stdin:
             self.process.stdin.close()
         self.process.wait()
+        os.close(self.mark)

@@ -28,7 +28,7 @@ class Tool:
     def __init__(self, command: list[str], folder: str, environment: dict[str, str], guard: Guard) -> None:
         self.process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder,
-            env=environment, start_new_session=True, bufsize=0,
+            env=environment, start_new_session=True, bufsize=0, pass_fds=[guard.mark],
         )  # fmt: skip
         self.guard = guard
         guard.add(self.process.pid)

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""killed_at_start.py ROUNDS SEED: how many tools outlive a process that is killed (SIGKILL) while it starts tools.
+
+A round is a process with four threads. It is killed at a moment between its first tool and 15 ms later.
+"""
+import os
+import random
+import signal
+import sys
+import threading
+import time
+
+from ext2mb_fleet.guard import Guard
+from ext2mb_fleet.tool import Tool
+
+ROUNDS, SEED = int(sys.argv[1]), int(sys.argv[2])
+SECONDS = f"1000.{os.getpid()}"  # tells the tools of this run from others
+
+
+def start_tools(ready: int) -> None:
+    guard = Guard()
+
+    def work() -> None:
+        while True:
+            tool = Tool(["sleep", SECONDS], "/", dict(os.environ), guard)
+            os.write(ready, b".")
+            tool.stop()
+            tool.close()
+
+    for _ in range(4):
+        threading.Thread(target=work).start()
+    signal.pause()
+
+
+def survivors() -> list[int]:
+    found = []
+    for name in filter(str.isdecimal, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/cmdline", "rb") as file:
+                if file.read() == f"sleep\0{SECONDS}\0".encode():
+                    found.append(int(name))
+        except OSError:
+            pass  # it has ended
+    return found
+
+
+moment = random.Random(SEED)
+for _ in range(ROUNDS):
+    reader, writer = os.pipe()
+    process = os.fork()
+    if not process:
+        start_tools(writer)
+    os.close(writer)
+    os.read(reader, 1)
+    time.sleep(moment.uniform(0, 0.015))
+    os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+    os.close(reader)
+end = time.monotonic() + 10
+while (left := survivors()) and time.monotonic() < end:
+    time.sleep(0.02)
+print(f"{len(left)} left")
+for process in left:
+    os.kill(process, signal.SIGKILL)
