@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """--root: what a list names lies below one folder, and what runs can open nothing else, whatever becomes of its links.
 
-The kernel's Landlock holds for the thread that asks for it, and for all that this thread starts.
+The kernel's Landlock holds for the thread that asks for it, and for all that this thread starts. Without it no task is
+run: the tools open what they read and make by names, and a link could be changed after we have looked at it.
 """
 import os
 import stat
@@ -55,10 +56,7 @@ def confine(roots: Iterable[str], path: str, files: Iterable[str] = ()) -> None:
     """This thread and what it starts, from now on, to these folders, programs (PATH), and files to read. Errors: OSError."""
     import ctypes
 
-    version = landlock_version()
-    if not version:
-        return
-    handled = (1 << RIGHTS.get(version, 16)) - 1
+    handled = (1 << RIGHTS.get(landlock_version(), 16)) - 1
     rules = libc_call(CREATE_RULESET, struct.pack("Q", handled), 8, 0)
     for name, rights in allowed_rights(roots, path, files):
         try:

@@ -10,7 +10,6 @@ from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING, Any
 
 from ext2mb_fleet.access import protect
-from ext2mb_fleet.confine import landlock_version
 from ext2mb_fleet.local import Local, open_local
 from ext2mb_fleet.logs import write_log
 from ext2mb_fleet.progress import Layers, Progress
@@ -43,9 +42,6 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         os.makedirs(arguments.logs, exist_ok=True)
     if arguments.root:
         arguments.root = os.path.realpath(arguments.root, strict=True)
-        if not landlock_version():
-            print("e2fleet: this kernel has no Landlock: a link that changes while a task runs may lead out of --root",
-                  file=sys.stderr)  # fmt: skip
     cache = getattr(arguments, "layer_cache", "")
     return make_settings(
         layer_cache=cache, logs=arguments.logs, root=arguments.root, stale_seconds=arguments.stale_after

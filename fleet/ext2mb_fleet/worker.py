@@ -9,7 +9,7 @@ import time
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from ext2mb_fleet.confine import confine, find_outside
+from ext2mb_fleet.confine import confine, find_outside, landlock_version
 from ext2mb_fleet.guard import Guard
 from ext2mb_fleet.logs import last_line, log_path
 from ext2mb_fleet.remains import remove_remains
@@ -126,6 +126,9 @@ class Worker:
     def __init__(self, settings: Settings, is_shared: bool = False) -> None:
         """is_shared: it is one of a cluster, whose hosts have the same files. CannotRun."""
         check_configuration(settings)
+        if settings.root and not landlock_version():
+            host = socket.gethostname()
+            raise CannotRun(f"--root: {host} has no Landlock (Linux 5.13 and later, where it is enabled)")
         self.settings, self.is_shared = settings, is_shared
         self.environment = tool_environment(settings)
         self.guard = Guard()
