@@ -105,10 +105,11 @@ def run_all(arguments: argparse.Namespace) -> Progress:
         layers = Layers()
 
         def report(ended: list[Result]) -> bool:
+            # First: a log that cannot be written ends the run.
+            results.write(b"".join(result.line for result in ended))
             if settings.logs:
                 for result in ended:
                     write_log(settings.logs, result)
-            results.write(b"".join(result.line for result in ended))
             progress.add(len(ended), sum(result.status != 0 for result in ended))
             if settings.layer_cache:
                 layers.add(ended)
@@ -144,11 +145,12 @@ def run_here(arguments: argparse.Namespace) -> bool:
     def report(ended: list[Result]) -> bool:
         nonlocal is_well
         for result in ended:
-            if settings.logs:
-                write_log(settings.logs, result)
             sys.stdout.buffer.write(result.line)
             is_well = is_well and not result.status
         sys.stdout.buffer.flush()
+        if settings.logs:
+            for result in ended:
+                write_log(settings.logs, result)
         return True
 
     with open_local(settings, slots=1) as local:
