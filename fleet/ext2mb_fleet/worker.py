@@ -220,6 +220,17 @@ class Worker:
         except OSError:
             pass  # the tool says what is the matter
 
+    def find_missing(self, task: Task, report: Any) -> str | None:
+        """Why a status of 0 is not success, if it is not: options like --help and -n are for something else."""
+        if not isinstance(report, dict):
+            return "its status is 0, but there is no report: an option asks for something else"
+        if not task.made:
+            return None
+        is_made = {"image", "outputs"} <= report.keys() and not report.get("size_only") and not report.get("dry_run")
+        if is_made and os.path.exists(self.path(task.made)):
+            return None
+        return f"its status is 0, but it has not made {task.made}: an option asks for something else"
+
     def attempt(self, task: Task) -> Outcome:
         """CannotRun, OSError."""
         settings, limits = self.settings, task.limits
@@ -238,6 +249,8 @@ class Worker:
         if task.made and not ended.status:
             self.renamed.add(os.path.dirname(self.path(task.made)))
         found = before or self.listed_in(report) or self.list(task)
+        if not ended.status and ended.report is not None and (reason := self.find_missing(task, report)):
+            return Outcome(STATUS_NOT_RUN, reason, None, found._replace(outputs=""), ended.log)
         if ended.status:
             found = found._replace(outputs="")
         return Outcome(ended.status, error_of(ended, limits.seconds), report, found, ended.log)
