@@ -28,9 +28,16 @@ class Listed(NamedTuple):
     failure: str = ""  # what the tool said instead; the digest is that of these words
 
 
-# e2frag and e2allocsim have no list: these options name what they read and write.
+# e2frag and e2allocsim have no list: these options name what they read and write. The other tools' are here for
+# written_by_options() alone.
 READ_OPTIONS = {"score": ("compare", "history", "against"), "replay": ("profile", "sizes")}
-WRITE_OPTIONS = {"score": ("html", "against-ranges"), "replay": ("html", "layout", "report")}
+WRITE_OPTIONS = {
+    "build": ("dm-verity", "dm-verity-root-hash", "oci-config", "against-ranges"),
+    "update": ("against-ranges",),
+    "extract": (),
+    "score": ("html", "against-ranges"),
+    "replay": ("html", "layout", "report"),
+}
 # What comes and goes, and what only saves time.
 ROLES_NOT_MADE = ("temporary", "layer-cache")
 # What the host has, and no line names.
@@ -47,6 +54,16 @@ def arguments_of(options: tuple[str, ...], names: tuple[str, ...]) -> Iterator[s
         name, has_argument, argument = option[2:].partition("=")
         if option.startswith("--") and name and any(known.startswith(name) for known in names):
             yield argument if has_argument else following
+
+
+def written_by_options(task: Task) -> set[str]:
+    """What a task writes besides what it makes, as its options say. Two tasks that write one file are refused by it."""
+    options = tuple("" if option.split("=")[0] == "--against" else option for option in task.options)
+    found = set(arguments_of(options, WRITE_OPTIONS[task.kind]))
+    if task.kind == "build":
+        shorts = zip(options, (*options[1:], ""))
+        found |= {option[2:] or following for option, following in shorts if option.startswith("-z")}
+    return {path for path in found if path not in ("", "-", "append") and not path.startswith("/dev/")}
 
 
 def list_options(task: Task, folder: str, *more: str) -> Listed:

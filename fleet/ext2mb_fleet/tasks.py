@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from ext2mb_fleet.seen import Seen
+from ext2mb_fleet.seen import Seen, written_by_options
 from ext2mb_fleet.task import BadTask, Limits, Task, parse_task
 
 
@@ -57,24 +57,28 @@ class Counts(NamedTuple):
 
 
 def count_tasks(tasks: Iterable[Task], done: Mapping[str, Seen]) -> Counts:
-    """Two tasks that are the same or make the same image, by whatever names: BadTask."""
+    """Two tasks that are the same or write the same file, by whatever names: BadTask."""
     names: set[str] = set()
     folder_of = functools.lru_cache(os.path.realpath)
-    done_count = failed_count = 0
+    total = done_count = failed_count = 0
     most = Limits(0, 0, 0)
+
+    def place_of(path: str) -> str:
+        folder, name = os.path.split(path)
+        place = os.path.normpath(os.path.join(folder_of(folder), name))
+        return os.path.realpath(place) if os.path.islink(place) else place
+
     for task in tasks:
-        made = task.key
-        if task.made:
-            folder, name = os.path.split(task.made)
-            made = os.path.normpath(os.path.join(folder_of(folder), name))
-            if os.path.islink(made):
-                made = os.path.realpath(made)
-        if made in names:
-            raise BadTask(f"{task.made or task.image or task.workload}: there are two tasks for it")
-        names.add(made)
+        total += 1
+        made = {task.made and place_of(task.made) or task.key: task.made or task.image or task.workload}
+        made |= {place_of(path): path for path in written_by_options(task)}
+        for place, path in made.items():
+            if place in names:
+                raise BadTask(f"{path}: there are two tasks for it")
+        names.update(made)
         has = task.limits
         most = Limits(max(most.threads, has.threads), max(most.memory_bytes, has.memory_bytes), 0)
         if seen := done.get(task.key):
             done_count += 1
             failed_count += seen.is_failed
-    return Counts(len(names), done_count, failed_count, most)
+    return Counts(total, done_count, failed_count, most)
