@@ -4,6 +4,7 @@
 However this process ends, SIGKILL and a lack of memory among its ways, its end of the pipe to sh(1) is closed. Each
 tool has a descriptor that nothing else has, from fork() on, and closes its copy of the pipe before it calls execve().
 So when sh(1) sees the end of the pipe, it finds each tool by this descriptor, also one that was just being started.
+It is no child of this process: Ray ends a worker's children before the worker, which may then start one more tool.
 """
 import os
 import signal
@@ -14,7 +15,11 @@ import threading
 # $1: the number of the descriptor, which is our standard output. A line is the folder, or says that no tool is left.
 # A tool that has been found may have been starting a program: they are looked for until none is new.
 SCRIPT = """
-folder= is_new=yes killed=" $$ "
+exec 3<&0
+{
+folder= is_new=yes
+read -r own rest </proc/self/stat
+killed=" $own "
 while read -r line; do
 	case $line in
 	/*) folder=$line ;;
@@ -24,15 +29,16 @@ done
 while [ "$is_new" ]; do
 	is_new=
 	for descriptor in /proc/[0-9]*/fd/"$1"; do
-		[ "$descriptor" -ef "/proc/$$/fd/1" ] || continue
+		[ "$descriptor" -ef /proc/self/fd/1 ] || continue
 		process=${descriptor#/proc/} process=${process%%/*}
 		case $killed in *" $process "*) continue ;; esac
-		kill -s KILL -- "-$process"
-		kill -s KILL "$process"
+		kill -s KILL -- "-$process" 2>/dev/null
+		kill -s KILL "$process" 2>/dev/null
 		killed="$killed$process " is_new=yes
 	done
 done
 [ -z "$folder" ] || rm -rf -- "$folder"
+} <&3 3<&- &
 """
 
 
@@ -47,10 +53,13 @@ class Guard:
         self.lock = threading.Lock()
         reader, self.mark = os.pipe()  # tools inherit the mark; nobody writes
         os.close(reader)
+        self.has_ended, end = os.pipe()
         self.process = subprocess.Popen(
             ["sh", "-c", SCRIPT, "sh", str(self.mark)], stdin=subprocess.PIPE, stdout=self.mark,
-            stderr=subprocess.DEVNULL, bufsize=0, start_new_session=True,
+            stderr=end, bufsize=0, start_new_session=True,
         )  # fmt: skip
+        os.close(end)
+        self.process.wait()
 
     def tell(self, line: str) -> None:
         try:
@@ -90,5 +99,7 @@ class Guard:
             self.tell("no tool\n")
         if self.process.stdin:
             self.process.stdin.close()
-        self.process.wait()
+        while os.read(self.has_ended, 1 << 10):
+            pass
+        os.close(self.has_ended)
         os.close(self.mark)

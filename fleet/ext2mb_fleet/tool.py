@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Running one tool to its end, or until its time is over: its report, and what it writes to standard error."""
+import contextlib
 import os
 import select
 import signal
@@ -67,7 +68,9 @@ class Tool:
 
     def stop(self) -> None:
         for number in (signal.SIGTERM, signal.SIGKILL):
-            os.killpg(self.process.pid, number)
+            # Somebody may have killed it before it had a group.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, number)
             # False after SIGKILL: it waits for a disk, or what has left its session has its output.
             if self.read(SECONDS_UNTIL_KILL):
                 return

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """killed_at_start.py ROUNDS SEED: how many tools outlive a process that is killed (SIGKILL) while it starts tools.
 
-A round is a process with four threads. It is killed at a moment between its first tool and 15 ms later.
+A round is a process with four threads. It is killed at a moment between its first tool and 15 ms later; in every other
+round its children are killed 15 ms before, as Ray does.
 """
+import contextlib
 import os
 import random
 import signal
@@ -44,8 +46,16 @@ def survivors() -> list[int]:
     return found
 
 
+def kill_children(process: int) -> None:
+    for thread in os.listdir(f"/proc/{process}/task"):
+        with open(f"/proc/{process}/task/{thread}/children", encoding="ascii") as file:
+            for child in file.read().split():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(child), signal.SIGKILL)
+
+
 moment = random.Random(SEED)
-for _ in range(ROUNDS):
+for number in range(ROUNDS):
     reader, writer = os.pipe()
     process = os.fork()
     if not process:
@@ -53,6 +63,9 @@ for _ in range(ROUNDS):
     os.close(writer)
     os.read(reader, 1)
     time.sleep(moment.uniform(0, 0.015))
+    if number % 2:
+        kill_children(process)
+        time.sleep(0.015)
     os.kill(process, signal.SIGKILL)
     os.waitpid(process, 0)
     os.close(reader)
