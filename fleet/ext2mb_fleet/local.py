@@ -15,7 +15,7 @@ from ext2mb_fleet.task import CannotRun, Limits, Result, Settings, Task
 from ext2mb_fleet.tool import SECONDS_UNTIL_KILL
 from ext2mb_fleet.worker import Worker
 
-# How often whoever waits is told that nothing has ended, and names of images are put on the disk.
+# How often the thread that waits is told that nothing has ended, and names of images are put on the disk.
 SECONDS_BETWEEN = 1.0
 
 

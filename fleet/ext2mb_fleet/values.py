@@ -25,7 +25,7 @@ def size_text(size: int) -> str:
 
 
 def whole_number(text: str) -> int:
-    """argparse.ArgumentTypeError: it is none."""
+    """argparse.ArgumentTypeError: it is not a number."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text}: must be a number")
     return int(text)

@@ -184,6 +184,19 @@ void mb_check(struct ext2mb *mb)
 	ck_assert_msg(error == 0, "%s: %s", error_message(error), why);
 }
 
+unsigned int mb_free_extents(struct ext2mb *mb)
+{
+	struct ext2mb_extent extent = { 0 };
+	unsigned int count = 0;
+	uint64_t end = 0;
+
+	while (!ext2mb_next_free(mb, end, &extent)) {
+		count += extent.start != end;
+		end = extent.start + extent.count;
+	}
+	return count;
+}
+
 static uint32_t choice_of(const char *name)
 {
 	for (const struct choice *choice = all_choices; choice->name; choice++)

@@ -70,6 +70,9 @@ struct ext2mb_criterion_stats mb_criterion_stats(struct ext2mb *mb, unsigned int
 /* ext2mb_check(), or the test fails for the reason that it gives. */
 void mb_check(struct ext2mb *mb);
 
+/* How many free extents there are; those of neighbouring groups are one. */
+unsigned int mb_free_extents(struct ext2mb *mb);
+
 /*
  * Options from TEST_POLICY, a policy with choices added or dropped ("base +try-lock", "series -ordered-sets
  * -scan-in-place"); the defaults when it is not set.

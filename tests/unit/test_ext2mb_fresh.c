@@ -9,19 +9,6 @@
 #include "seeded_random.h"
 #include "unit.h"
 
-static unsigned int free_extents(struct ext2mb *mb)
-{
-	struct ext2mb_extent extent = { 0 };
-	unsigned int count = 0;
-	uint64_t behind = 0;
-
-	while (!ext2mb_next_free(mb, behind, &extent)) {
-		count += extent.start != behind;
-		behind = extent.start + extent.count;
-	}
-	return count;
-}
-
 static void close_image(struct small_image *image)
 {
 	ck_assert_ok(ext2mb_sync(image->mb));
@@ -96,7 +83,7 @@ START_TEST(test_together)
 
 	mb_image_make(cases[_i].options, "8G");
 	small_image_open(&image, NULL);
-	unsigned int before = free_extents(image.mb);
+	unsigned int before = mb_free_extents(image.mb);
 	for (unsigned int number = 0; number < FILES; number++) {
 		files[number] = open_one(&image, number, cases[_i].is_final ? cases[_i].blocks : 0);
 		pieces += write_at(&image, files[number], 0, cases[_i].blocks, cases[_i].flags);
@@ -106,9 +93,9 @@ START_TEST(test_together)
 	for (unsigned int number = 0; cases[_i].stays_open && number < FILES; number++)
 		ext2mb_file_close(image.worker, files[number]);
 	ck_assert_ok(ext2mb_sync(image.mb));
-	printf("# %u free extents, %u before\n", free_extents(image.mb), before);
+	printf("# %u free extents, %u before\n", mb_free_extents(image.mb), before);
 	ck_assert_uint_eq(pieces, FILES);
-	ck_assert_uint_le(free_extents(image.mb), before + cases[_i].more);
+	ck_assert_uint_le(mb_free_extents(image.mb), before + cases[_i].more);
 	close_image(&image);
 }
 END_TEST

@@ -14,19 +14,6 @@
 
 enum { DIRECTORIES = 20, FILES = 20, MOST_BLOCKS = 15 };
 
-static unsigned int free_extents(struct ext2mb *mb)
-{
-	struct ext2mb_extent extent = { 0 };
-	unsigned int count = 0;
-	uint64_t behind = 0;
-
-	while (!ext2mb_next_free(mb, behind, &extent)) {
-		count += extent.start != behind;
-		behind = extent.start + extent.count;
-	}
-	return count;
-}
-
 static struct ext2mb_file *write_small(struct ext2mb_worker *worker, unsigned int number, uint64_t blocks,
                                        uint32_t flags)
 {
@@ -64,14 +51,14 @@ START_TEST(test_held_open)
 
 	mb_image_make("-t ext4 -b 4096", "1G");
 	small_image_open(&image, NULL);
-	unsigned int before = free_extents(image.mb);
+	unsigned int before = mb_free_extents(image.mb);
 	for (unsigned int number = 0; number < DIRECTORIES * FILES; number++)
 		files[number] = write_small(image.worker, number, 1 + random_below(&random, MOST_BLOCKS), flags);
 	for (unsigned int number = 0; number < DIRECTORIES * FILES; number++)
 		ext2mb_file_close(image.worker, files[number]);
 	ck_assert_ok(ext2mb_sync(image.mb));
-	printf("# %u free extents, %u before\n", free_extents(image.mb), before);
-	ck_assert_uint_le(free_extents(image.mb), before + (_i ? 16 : 3 * FILES));
+	printf("# %u free extents, %u before\n", mb_free_extents(image.mb), before);
+	ck_assert_uint_le(mb_free_extents(image.mb), before + (_i ? 16 : 3 * FILES));
 	close_image(&image);
 }
 END_TEST
@@ -86,7 +73,7 @@ START_TEST(test_closed_by_another)
 	mb_image_make("-t ext4 -b 4096", "1G");
 	small_image_open(&image, NULL);
 	ck_assert_ok(ext2mb_worker_open(image.mb, &other));
-	unsigned int before = free_extents(image.mb);
+	unsigned int before = mb_free_extents(image.mb);
 	for (unsigned int number = 0; number < DIRECTORIES * FILES; number++) {
 		struct ext2mb_file *file = write_small(image.worker, number, 1 + random_below(&random, MOST_BLOCKS), 0);
 
@@ -96,8 +83,8 @@ START_TEST(test_closed_by_another)
 	}
 	ext2mb_worker_close(other);
 	ck_assert_ok(ext2mb_sync(image.mb));
-	printf("# %u free extents, %u before\n", free_extents(image.mb), before);
-	ck_assert_uint_le(free_extents(image.mb), before + 16);
+	printf("# %u free extents, %u before\n", mb_free_extents(image.mb), before);
+	ck_assert_uint_le(mb_free_extents(image.mb), before + 16);
 	close_image(&image);
 }
 END_TEST

@@ -58,19 +58,6 @@ static void end(struct small_image *image, struct growing *growing)
 	ext2mb_file_close(image->worker, growing->file);
 }
 
-static unsigned int free_extents(struct ext2mb *mb)
-{
-	struct ext2mb_extent extent = { 0 };
-	unsigned int count = 0;
-	uint64_t behind = 0;
-
-	while (!ext2mb_next_free(mb, behind, &extent)) {
-		count += extent.start != behind;
-		behind = extent.start + extent.count;
-	}
-	return count;
-}
-
 enum { DIRECTORIES = 60, FILES = 9 };
 
 /* Record by record, of 1 to 80 blocks: each file in one piece, but for those at the ends of windows; no splinters. */
@@ -85,7 +72,7 @@ START_TEST(test_unpacked)
 
 	mb_image_make("-t ext4 -b 4096", "1G");
 	small_image_open(&image, &options);
-	unsigned int before = free_extents(image.mb);
+	unsigned int before = mb_free_extents(image.mb);
 	for (unsigned int number = 0; number < DIRECTORIES * FILES; number++) {
 		unsigned int blocks = number % FILES * number % 81 + 1;
 		struct growing file;
@@ -99,10 +86,10 @@ START_TEST(test_unpacked)
 	ck_assert_ok(ext2mb_sync(image.mb));
 	if (_i) {
 		ck_assert_uint_gt(pieces, DIRECTORIES * FILES * 5 / 4);
-		ck_assert_uint_gt(free_extents(image.mb), before + DIRECTORIES / 2);
+		ck_assert_uint_gt(mb_free_extents(image.mb), before + DIRECTORIES / 2);
 	} else {
 		ck_assert_uint_le(pieces, DIRECTORIES * FILES * 21 / 20);
-		ck_assert_uint_le(free_extents(image.mb), before + 8);
+		ck_assert_uint_le(mb_free_extents(image.mb), before + 8);
 	}
 	close_image(&image);
 }
@@ -116,7 +103,7 @@ START_TEST(test_copied)
 
 	mb_image_make("-t ext4 -b 4096", "1G");
 	small_image_open(&image, NULL);
-	unsigned int before = free_extents(image.mb);
+	unsigned int before = mb_free_extents(image.mb);
 	for (unsigned int number = 0; number < DIRECTORIES * FILES; number++) {
 		unsigned int blocks = number % FILES == 8 ? 100 : number % 7 + 1;
 		struct growing file;
@@ -136,7 +123,7 @@ START_TEST(test_copied)
 	}
 	ck_assert_ok(ext2mb_sync(image.mb));
 	ck_assert_uint_le(last - first, sum * 5 / 4);
-	ck_assert_uint_le(free_extents(image.mb), before + 8);
+	ck_assert_uint_le(mb_free_extents(image.mb), before + 8);
 	close_image(&image);
 }
 END_TEST

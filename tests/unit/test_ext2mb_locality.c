@@ -217,19 +217,6 @@ static void run_in_turns(struct stream *streams)
 	ext2mb_worker_close(worker);
 }
 
-static unsigned int free_extents(struct ext2mb *mb)
-{
-	struct ext2mb_extent extent = { 0 };
-	unsigned int count = 0;
-	uint64_t end = 0;
-
-	while (!ext2mb_next_free(mb, end, &extent)) {
-		count += extent.start != end;
-		end = extent.start + extent.count;
-	}
-	return count;
-}
-
 /*
  * As in bench/append_bench, but with larger appends: 64 files of 1 GiB on 200 GiB. The series' own result was 105 free
  * extents and 588 in a file.
@@ -244,7 +231,7 @@ START_TEST(test_streams)
 	mb_image_make("-t ext4 -E lazy_itable_init=1,lazy_journal_init=1,nodiscard", "200G");
 	ext2_filsys fs = mb_image_open();
 	ck_assert_ok(ext2mb_open(fs, NULL, &mb));
-	unsigned int before = free_extents(mb);
+	unsigned int before = mb_free_extents(mb);
 	for (unsigned int number = 0; number < STREAMS; number++) {
 		streams[number].mb = mb;
 		streams[number].ino = 12 + number;
@@ -258,10 +245,10 @@ START_TEST(test_streams)
 			worst = streams[number].extents;
 	mb_check(mb);
 	printf("# %s: %u extents at most in a file; %u free extents before, %u after\n", _i ? "in turns" : "in threads",
-	       worst, before, free_extents(mb));
+	       worst, before, mb_free_extents(mb));
 	ck_assert_uint_le(worst, 16);
 	ck_assert_uint_eq(ext2mb_reserved_blocks(mb), 0);
-	ck_assert_uint_le(free_extents(mb), 105);
+	ck_assert_uint_le(mb_free_extents(mb), 105);
 	ext2mb_close(mb);
 	ck_assert_ok(ext2fs_close(fs));
 }
