@@ -14,6 +14,7 @@ source_sources := \
 	lib/source/archive/header_tap.c \
 	lib/source/archive/iso.c \
 	lib/source/archive/limited_reader.c \
+	lib/source/archive/lz4_legacy.c \
 	lib/source/archive/pax_cut.c \
 	lib/source/archive/unpacking.c \
 	lib/source/archive/zip_names.c \

@@ -213,10 +213,10 @@ bool archive_kind_begins(const uint8_t *bytes, size_t count)
 #define LZMA_HEADER_BYTES 13
 
 /*
- * lzma has no signature. xz(1) takes a file for one with possible properties, a dictionary of 2^n or 2^n + 2^(n-1)
- * bytes, and a size that is unknown or below 256 GiB; and the first byte of what follows is always 0.
+ * xz(1) takes a file for one with possible properties, a dictionary of 2^n or 2^n + 2^(n-1) bytes, and a size that is
+ * unknown or below 256 GiB; and the first byte of what follows is always 0.
  */
-static bool is_lzma(const uint8_t *bytes, size_t count)
+bool archive_kind_is_lzma(const uint8_t *bytes, size_t count)
 {
 	if (count <= LZMA_HEADER_BYTES || bytes[0] >= 9 * 5 * 5 || bytes[LZMA_HEADER_BYTES])
 		return false;
@@ -269,7 +269,7 @@ const struct archive_packing *archive_kind_packing(const struct archive_kind *ki
 	const struct archive_packing *packing =
 		is_skippable(bytes, count) ? &packers[PACKER_ZSTD] : find_packing((const char *)bytes, count);
 
-	if (!packing && !is && kind != &archive_kind_layer && is_lzma(bytes, count))
+	if (!packing && !is && kind != &archive_kind_layer && archive_kind_is_lzma(bytes, count))
 		packing = find_lzma();
 	if (!packing || !packing->support)
 		return NULL;

@@ -56,6 +56,9 @@ bool archive_kind_begins(const uint8_t *bytes, size_t count);
 /* Do they begin a member of cpio? */
 bool archive_kind_is_cpio(const uint8_t *bytes, size_t count);
 
+/* Do they begin a stream of lzma, which has no signature? 14 bytes tell. */
+bool archive_kind_is_lzma(const uint8_t *bytes, size_t count);
+
 /* A way to pack a file. */
 struct archive_packing {
 	const char *name;

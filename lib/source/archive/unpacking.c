@@ -51,21 +51,52 @@ static errcode_t read_below(void *context, void *bytes, size_t count, size_t *go
 	return 0;
 }
 
+/* Reads more than what the unpacker has not got of the last bytes. *is_last: there is no more. */
+static errcode_t read_more(struct unpacking_level *level, bool *is_last)
+{
+	const size_t kept = level->last_bytes - level->handed_bytes;
+	size_t got;
+
+	memmove(level->buffer, level->buffer + level->handed_bytes, kept);
+	errcode_t error = packed_file_read(level->from, level->buffer + kept, READ_BYTES - kept, level->at, &got);
+
+	if (error)
+		return error;
+	*is_last = !got;
+	/* At the end, the last bytes stay for what looks at them. */
+	if (got || kept) {
+		level->at += got;
+		level->last_bytes = kept + got;
+		level->handed_bytes = 0;
+	}
+	return 0;
+}
+
 /* Reads for libarchive. */
 static la_ssize_t read_packed(struct archive *archive, void *context, const void **bytes)
 {
 	struct unpacking_level *level = context;
-	size_t got;
-	errcode_t error = packed_file_read(level->from, level->buffer, READ_BYTES, level->at, &got);
+	const bool is_first = !level->at;
+	bool is_last = false;
+	errcode_t error = 0;
+	size_t part = 0;
 
+	while (!error && !part && !is_last && !level->lz4.is_over) {
+		error = read_more(level, &is_last);
+		if (error)
+			break;
+		if (is_first)
+			level->lz4 = lz4_legacy_begin(level->buffer, level->last_bytes);
+		part = level->last_bytes - level->handed_bytes;
+		part = lz4_legacy_part(&level->lz4, level->buffer + level->handed_bytes, part, is_last);
+	}
 	if (error) {
 		archive_set_error(archive, (int)error, "%s", strerror((int)error));
 		return ARCHIVE_FATAL;
 	}
-	level->at += got;
-	level->last_bytes = got ? got : level->last_bytes;
-	*bytes = level->buffer;
-	return (la_ssize_t)got;
+	*bytes = level->buffer + level->handed_bytes;
+	level->handed_bytes += part;
+	return (la_ssize_t)part;
 }
 
 static errcode_t refuse_depth(struct unpacking *unpacking)
@@ -343,7 +374,8 @@ const struct problem *unpacking_problem(const struct unpacking *unpacking)
 /* libarchive's lz4 has looked in four bytes for another frame. */
 static bool has_looked_ahead(const struct unpacking *unpacking, const struct unpacking_level *level, size_t at)
 {
-	if (level->packing->support != archive_read_support_filter_lz4 || at < LZ4_MAGIC_BYTES)
+	if (level->packing->support != archive_read_support_filter_lz4 || level->lz4.is_followed ||
+	    at < LZ4_MAGIC_BYTES)
 		return false;
 	const uint8_t *bytes = level->buffer + at - LZ4_MAGIC_BYTES;
 	size_t count = level->last_bytes - at + LZ4_MAGIC_BYTES;

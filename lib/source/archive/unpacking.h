@@ -10,6 +10,7 @@
 #include <archive.h>
 
 #include "source/archive/archive_kind.h"
+#include "source/archive/lz4_legacy.h"
 #include "source/unpack/unpack_stream.h"
 
 /* How often an archive may be packed. */
@@ -25,7 +26,9 @@ struct unpacking_level {
 	struct archive *unpacker;              /* owned; NULL: a decoder of ours */
 	uint8_t *buffer;                       /* for the unpacker; owned */
 	uint64_t at;                           /* where in `from` it reads next */
-	size_t last_bytes;                     /* that it has read there at last */
+	size_t last_bytes;                     /* that are in the buffer, the last ones before that */
+	size_t handed_bytes;                   /* of them, to the unpacker */
+	struct lz4_legacy lz4;
 	struct unpack_stream *stream;
 	struct unpacked_store *store; /* what has come out */
 	bool owns_store;
