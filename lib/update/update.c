@@ -114,7 +114,8 @@ static errcode_t read_tree(const struct update_options *options, const struct vo
 
 	if (!options->layering.follows_links)
 		return read_sources(options, volume, plan->base, NULL, pool, files, report, &plan->tree, problem);
-	errcode_t error = image_links_open(volume, plan->base, &links);
+	/* Is a link that leads nowhere one of those that are to be removed? The comparison knows. */
+	errcode_t error = image_links_open(volume, plan->base, !options->removed_count, &links);
 
 	if (error)
 		return problem_set(problem, error, options->image, "cannot follow its symbolic links");

@@ -220,13 +220,11 @@ static void hide_below(struct tree_node *entry)
 	entry->is_implied = false;
 }
 
-/* Neither is left out in silence, since all files in the directory would be, too. */
-static errcode_t refuse_meeting(const struct following *following, uint32_t entry)
+static errcode_t refuse(const struct following *following, uint32_t entry, errcode_t error, const char *reason)
 {
 	SCOPE_FREE char *path = path_text("", step, following, entry, NULL);
 
-	return problem_set_reason(following->problem, EEXIST, path, "cannot follow a symbolic link",
-	                          "the source has a file and a directory that would get this name");
+	return problem_set_reason(following->problem, error, path, "cannot follow a symbolic link", "%s", reason);
 }
 
 /* Two entries of one name, of which one at least is no directory, meet: one of them stays. */
@@ -236,7 +234,9 @@ static errcode_t choose(struct following *following, uint32_t *place, uint32_t e
 	const bool hides = tree_node_is_whiteout(old) || tree_node_is_whiteout(new);
 
 	if (!is_mark(old) && !is_mark(new) && S_ISDIR(old->mode) != S_ISDIR(new->mode))
-		return refuse_meeting(following, *place);
+		/* Neither is left out in silence, since all files in the directory would be, too. */
+		return refuse(following, *place, EEXIST,
+		              "the source has a file and a directory that would get this name");
 	if (is_mark(old) && (!is_mark(new) || tree_node_is_whiteout(new)))
 		take_place(entries, place, entry);
 	else
@@ -371,7 +371,12 @@ static errcode_t follow(struct following *following, uint32_t entry, const char 
 	uint16_t mode;
 	errcode_t error = lower_files_resolve(following->lower, path, true, &to, &mode);
 
-	return !error && to && S_ISDIR(mode) && !hides(following, to) ? move(following, entry, to) : error;
+	if (!error && to && S_ISDIR(mode) && !hides(following, to))
+		return move(following, entry, to);
+	if (error || !following->lower->must_lead || following->entries[entry].has_only_whiteouts)
+		return error;
+	return refuse(following, entry, ENOTDIR,
+	              "it leads to no directory, and a source has a directory of this name: --remove the link first");
 }
 
 static errcode_t look_at(struct following *following, uint32_t entry)

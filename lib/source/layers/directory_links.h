@@ -16,6 +16,7 @@ struct lower_files {
 	 */
 	errcode_t (*look)(const void *context, const char *path, uint16_t *mode, char **target);
 	const void *context;
+	bool must_lead; /* files of a directory over a link that leads to none are refused: nothing may replace it */
 };
 
 /*
@@ -32,7 +33,7 @@ MUST_CHECK errcode_t lower_files_resolve(const struct lower_files *lower, const 
  * tree has at the path itself; two directories become one; a file stays beside a whiteout, which hides only what lies
  * below. If the tree itself has a file, a whiteout or an opaque directory on the way, the link leads nowhere. *order
  * (order may be NULL): links_below.order, which is changed with the nodes. *followed gets one more for each such
- * directory. EEXIST: a file meets a directory; errors of look(), EINTR, ENOMEM.
+ * directory. EEXIST: a file meets a directory; ENOTDIR: lower->must_lead; errors of look(), EINTR, ENOMEM.
  */
 MUST_CHECK errcode_t directory_links_follow(struct tree *tree, const struct lower_files *lower, bool only_implied,
                                             uint32_t **order, struct pool *pool, uint64_t *followed,

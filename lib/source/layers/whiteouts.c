@@ -318,7 +318,7 @@ errcode_t whiteouts_follow_directories(const struct lower_layers *lower, uint32_
 {
 	const struct view view = { lower->layers,      top,          .before = UINT32_MAX,
 		                   .only_hides = true, lower->first, lower->below };
-	const struct lower_files files = { look, &view };
+	const struct lower_files files = { look, &view, lower->below && lower->below->must_lead };
 	struct merge_layer *layer = &lower->layers[top];
 
 	return directory_links_follow(layer->tree, &files, layer->whiteouts != WHITEOUTS_NONE,
@@ -338,7 +338,7 @@ static errcode_t refuse(const struct merge_layer *top, uint32_t number, errcode_
 static errcode_t find_through_links(const struct view *view, const char *target, uint32_t *layer, uint32_t *node,
                                     struct obstacle *obstacle)
 {
-	const struct lower_files lower = { look, view };
+	const struct lower_files lower = { look, view, false };
 	SCOPE_FREE char *path = NULL;
 	uint16_t mode;
 	errcode_t error = lower_files_resolve(&lower, target, false, &path, &mode);

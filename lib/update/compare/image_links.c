@@ -47,13 +47,13 @@ static errcode_t look(const void *context, const char *path, uint16_t *mode, cha
 	return S_ISLNK(*mode) ? read_target(links->walker, &inode, target) : 0;
 }
 
-errcode_t image_links_open(const struct volume *volume, const char *base, struct image_links *links)
+errcode_t image_links_open(const struct volume *volume, const char *base, bool must_lead, struct image_links *links)
 {
 	*links = (struct image_links){
 		.volume = volume,
 		.base = base,
 		.walker = &links->own_walker,
-		.files = { look, links },
+		.files = { look, links, must_lead },
 	};
 	return map_walker_open(volume, (struct damage_listener){ 0 }, &links->blocks_read, links->walker);
 }

@@ -18,8 +18,12 @@ struct image_links {
 	struct lower_files files;
 };
 
-/* *links stays where it is until it is closed. Damage is left to the comparison. Errors of map_walker_open(). */
-MUST_CHECK errcode_t image_links_open(const struct volume *volume, const char *base, struct image_links *links);
+/*
+ * *links stays where it is until it is closed. must_lead: of files. Damage is left to the comparison. Errors of
+ * map_walker_open().
+ */
+MUST_CHECK errcode_t image_links_open(const struct volume *volume, const char *base, bool must_lead,
+                                      struct image_links *links);
 void image_links_close(struct image_links *links);
 
 /*
