@@ -51,7 +51,7 @@ struct pick {
 	uint8_t name_bytes;
 	bool is_whiteout;
 	bool is_provisional; /* only whiteouts imply the node: whatever a lower layer has takes its place */
-	bool is_closed;      /* no lower layer matters */
+	bool is_closed;      /* no lower layer matters, not even for parts that are not kept yet */
 	bool hides;          /* a directory: it hides the names that lower layers have in it */
 	size_t kept_parts;   /* further ones are of provisional directories: a file below takes their place */
 	const struct merge_layer *lowest; /* of the directories that were met; NULL: none, or it shall replace links */
@@ -203,7 +203,8 @@ static errcode_t consider_directory(struct merge *merge, uint32_t layer_number, 
 		pick->is_provisional = directory->has_only_whiteouts;
 	}
 	pick->hides = pick->hides || whiteouts_is_opaque(layer, node, UINT32_MAX);
-	pick->is_closed = pick->hides && !pick->layer->tree->nodes[pick->node].is_implied;
+	pick->is_closed = pick->hides && !pick->layer->tree->nodes[pick->node].is_implied &&
+	                  pick->kept_parts == merge->part_count;
 	return 0;
 }
 
