@@ -7,6 +7,7 @@
 #include "image/inode.h"
 #include "journal/journal_overlay.h"
 #include "image/map_walk.h"
+#include "ondisk/journal_block.h"
 #include "support/vector.h"
 
 #define ACTION "cannot read the journal"
@@ -103,6 +104,28 @@ static errcode_t read_overlay(const struct volume *volume, struct journal_overla
 		error = journal_overlay_read(&source, overlay, problem);
 	free(pieces.items);
 	return error;
+}
+
+errcode_t volume_journal_error(const struct volume *volume, int32_t *ret, struct problem *problem)
+{
+	struct journal_source source = volume_in_place(volume);
+	uint8_t bytes[JOURNAL_SUPERBLOCK_BYTES];
+	struct journal_superblock super;
+	struct pieces pieces = { 0 };
+	errcode_t error = find_pieces(volume, &pieces, problem);
+
+	*ret = 0;
+	if (!error && !pieces.items[0].logical) {
+		error = source.read(source.context, pieces.items[0].physical * source.block_bytes, bytes,
+		                    sizeof(bytes));
+		if (!error && journal_superblock_read(bytes, &super) == JOURNAL_SUPERBLOCK_GOOD)
+			*ret = super.error;
+	}
+	free(pieces.items);
+	if (error != JOURNAL_ET_SUPERBLOCK)
+		return error ? problem_set(problem, error, volume->path, ACTION) : 0;
+	problem_clear(problem);
+	return 0;
 }
 
 errcode_t volume_open_as_replayed(const char *path, uint64_t offset_bytes, struct volume *volume,

@@ -19,3 +19,9 @@
  */
 MUST_CHECK errcode_t volume_open_as_replayed(const char *path, uint64_t offset_bytes, struct volume *volume,
                                              struct problem *problem);
+
+/*
+ * Why the kernel has aborted the journal of a volume that has one in its own blocks, as a negative errno value; 0: it
+ * did not, or the journal is damaged. Errors of reading, ENOMEM.
+ */
+MUST_CHECK errcode_t volume_journal_error(const struct volume *volume, int32_t *ret, struct problem *problem);

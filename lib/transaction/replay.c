@@ -121,12 +121,19 @@ static errcode_t check_places(struct replay *replay)
 	return 0;
 }
 
-static errcode_t read_log(struct replay *replay, ext2_filsys fs)
+static errcode_t read_layout(struct replay *replay, ext2_filsys fs)
 {
 	errcode_t error = layout_read_journal(fs, &replay->layout);
 
 	if (!error && ext2fs_has_feature_journal(fs->super) && !replay->layout.has_journal)
 		error = EXT2MB_ET_NO_JOURNAL;
+	return error;
+}
+
+static errcode_t read_log(struct replay *replay, ext2_filsys fs)
+{
+	errcode_t error = read_layout(replay, fs);
+
 	/* Without a journal the kernel ignores the flag. */
 	if (error || !replay->layout.has_journal)
 		return error;
@@ -151,7 +158,8 @@ static errcode_t read_log(struct replay *replay, ext2_filsys fs)
  * The handle neither allocates nor writes. A superblock of which one sector is old has a wrong checksum, whatever the
  * log has; check_places() decides.
  */
-static errcode_t find_log(struct replay *replay, const char *name, const char *io_options, io_manager manager)
+static errcode_t find_log(struct replay *replay, const char *name, const char *io_options, io_manager manager,
+                          errcode_t (*read)(struct replay *replay, ext2_filsys fs))
 {
 	ext2_filsys fs;
 	errcode_t error = FS_ERROR_OF(
@@ -163,7 +171,7 @@ static errcode_t find_log(struct replay *replay, const char *name, const char *i
 	if (ext2fs_has_feature_mmp(fs->super))
 		error = FS_ERROR_OF(ext2fs_mmp_start(fs));
 	if (!error)
-		error = read_log(replay, fs);
+		error = read(replay, fs);
 	ext2fs_free(fs);
 	return error;
 }
@@ -204,6 +212,7 @@ static errcode_t mark_damaged(struct replay *replay)
 	return write_superblock(replay);
 }
 
+/* Without an overlay the log is one that nobody reads, and is left as it is. */
 static errcode_t empty_journal(struct replay *replay)
 {
 	uint64_t place = replay->layout.journal_runs[0].physical;
@@ -219,8 +228,10 @@ static errcode_t empty_journal(struct replay *replay)
 		return EXT2MB_ET_BAD_JOURNAL;
 	if (!super.start && !super.error)
 		return 0;
-	super.sequence = journal_overlay_figures(replay->overlay).next_sequence;
-	super.start = 0;
+	if (replay->overlay) {
+		super.sequence = journal_overlay_figures(replay->overlay).next_sequence;
+		super.start = 0;
+	}
 	super.error = 0;
 	journal_superblock_update(bytes, &super);
 	error = io_channel_write_blk64(replay->channel, place, -JOURNAL_SUPERBLOCK_BYTES, bytes);
@@ -264,7 +275,7 @@ errcode_t replay_journal(const char *name, const char *io_options, io_manager ma
 		return error;
 	superblock_mend(replay.super);
 	if (superblock_needs_recovery(replay.super))
-		error = find_log(&replay, name, io_options, manager);
+		error = find_log(&replay, name, io_options, manager, read_log);
 	else if (!superblock_checksum_is_good(replay.super))
 		error = EXT2_ET_SB_CSUM_INVALID;
 	if (!error)
@@ -272,5 +283,24 @@ errcode_t replay_journal(const char *name, const char *io_options, io_manager ma
 	layout_free(&replay.layout);
 	journal_overlay_free(replay.overlay);
 	free(replay.block);
+	return error;
+}
+
+errcode_t replay_mark_aborted(const char *name, const char *io_options, io_manager manager, io_channel channel)
+{
+	struct replay replay = { .channel = channel };
+	errcode_t error = find_log(&replay, name, io_options, manager, read_layout);
+
+	if (!error)
+		error = read_superblock(&replay);
+	if (!error && (!replay.layout.has_journal || replay_is_needed(replay.super)))
+		error = EXT2MB_ET_BAD_ARGUMENT;
+	if (!error) {
+		superblock_mark_damaged(replay.super);
+		error = write_superblock(&replay);
+	}
+	if (!error)
+		error = empty_journal(&replay);
+	layout_free(&replay.layout);
 	return error;
 }

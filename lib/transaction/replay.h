@@ -25,3 +25,11 @@ bool replay_is_needed(const uint8_t *super);
  * Before the first write all of the log has been read and checked.
  */
 MUST_CHECK errcode_t replay_journal(const char *name, const char *io_options, io_manager manager, io_channel channel);
+
+/*
+ * As a mount does where the kernel has aborted the journal of a filesystem that does not need recovery: marks the
+ * filesystem as damaged, and then clears the error in the journal's superblock. EXT2MB_ET_BAD_ARGUMENT: there is no
+ * journal, or a replay is needed; others as above.
+ */
+MUST_CHECK errcode_t replay_mark_aborted(const char *name, const char *io_options, io_manager manager,
+                                         io_channel channel);

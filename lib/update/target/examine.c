@@ -189,7 +189,9 @@ errcode_t target_check(const struct update_options *options, const struct update
 	return refuse(options, EBUSY, "another program has changed it meanwhile", problem);
 }
 
-static errcode_t replay(const struct update_options *options)
+typedef errcode_t (*journal_writer)(const char *name, const char *io_options, io_manager manager, io_channel channel);
+
+static errcode_t write_journal(const struct update_options *options, journal_writer writer)
 {
 	char offset[32] = "";
 	io_manager manager = options->disk ? options->disk : unix_io_manager;
@@ -202,7 +204,7 @@ static errcode_t replay(const struct update_options *options)
 		snprintf(offset, sizeof(offset), "offset=%" PRIu64, options->offset_bytes);
 	error = *offset ? io_channel_set_options(channel, offset) : 0;
 	if (!error)
-		error = replay_journal(options->image, *offset ? offset : NULL, manager, channel);
+		error = writer(options->image, *offset ? offset : NULL, manager, channel);
 	errcode_t close_error = io_channel_close(channel);
 
 	return error ? error : close_error;
@@ -222,7 +224,7 @@ errcode_t target_note_change(struct update_target *target)
 
 errcode_t target_replay(const struct update_options *options, struct update_target *target, struct problem *problem)
 {
-	errcode_t error = replay(options);
+	errcode_t error = write_journal(options, replay_journal);
 
 	if (!error)
 		error = target_note_change(target);
@@ -236,17 +238,23 @@ errcode_t target_replay(const struct update_options *options, struct update_targ
 static errcode_t check_abort(const struct update_options *options, struct update_target *target,
                              struct problem *problem)
 {
-	if (!target->volume.was_aborted)
-		return 0;
+	const bool has_log = target->volume.needs_recovery;
+	int32_t reason = target->volume.was_aborted;
+	errcode_t error = target->has_journal && !has_log ? volume_journal_error(&target->volume, &reason, problem) : 0;
+
+	if (error || !reason)
+		return error;
 	if (options->is_dry_run || options->makes_new_file || target->tree.is_there)
 		return refuse(options, EUCLEAN, "the kernel has aborted its journal: run e2fsck first", problem);
-	errcode_t error = target_replay(options, target, problem);
-
-	return error ? error :
-	               refuse(options, EUCLEAN,
-	                      "the kernel has aborted its journal, which has been replayed; the filesystem is marked "
-	                      "as damaged now: run e2fsck first",
-	                      problem);
+	error = write_journal(options, has_log ? replay_journal : replay_mark_aborted);
+	if (error)
+		return problem_set(problem, error, options->image, ACTION);
+	return refuse(options, EUCLEAN,
+	              has_log ? "the kernel has aborted its journal, which has been replayed; the filesystem is marked "
+	                        "as damaged now: run e2fsck first" :
+	                        "the kernel has aborted its journal; the filesystem is marked as damaged now: run "
+	                        "e2fsck first",
+	              problem);
 }
 
 errcode_t target_check_mounts(const struct update_options *options, const struct update_target *target,
