@@ -12,11 +12,16 @@
 
 static void set_choices(const struct taken_option *option, uint32_t *choices)
 {
-	errcode_t error = configuration_parse_choices(option->argument, choices);
+	uint32_t named = 0;
+	errcode_t error = configuration_parse_choices(option->argument, &named);
 
 	if (error)
 		usage_error("--%s: %s does not name choices or patches of the series: e2allocsim(8) lists them",
 		            option->row->name, option->argument);
+	if (!named)
+		usage_error("--%s=%s changes nothing: these patches of the series have no choice that is simulated",
+		            option->row->name, option->argument);
+	*choices |= named;
 }
 
 static void set_policy(struct command *command, const struct taken_option *option)
