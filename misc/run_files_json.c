@@ -55,7 +55,7 @@ static void write_folder(struct json *json, const struct run_folder *folder)
 	run_files_folder_digest(&folder->sum, digest);
 	json_row(json, NULL, JSON_TEXT("role", folder->role), JSON_TEXT("path", folder->path),
 	         JSON_COUNT("names", folder->sum.names), JSON_COUNT("bytes", folder->sum.bytes),
-	         JSON_TEXT("digest", digest));
+	         JSON_COUNT("of_nobody", folder->sum.of_nobody), JSON_TEXT("digest", digest));
 }
 
 static void write_program(struct json *json, const struct run_program *program)

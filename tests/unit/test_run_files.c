@@ -168,7 +168,7 @@ START_TEST(test_folder_sum)
 {
 	const struct stat plain = { .st_mode = S_IFREG | 0644, .st_size = 1 };
 	struct stat changed[7];
-	struct folder_sum sum = { 0 }, other = { 0 };
+	struct folder_sum sum = { 0 }, other = { 0 }, nobodys = { 0 };
 	uint64_t key = folder_sum_key(0, "sub", 3);
 
 	for (int i = 0; i < 7; i++)
@@ -185,8 +185,13 @@ START_TEST(test_folder_sum)
 		struct folder_sum one = { 0 };
 
 		folder_sum_add(&one, key, "name", 4, &changed[i], false);
-		ck_assert(one.low != sum.low && one.high != sum.high);
+		ck_assert(one.low != sum.low && one.high != sum.high && !one.of_nobody);
 	}
+	changed[1].st_uid = changed[2].st_gid = 65534;
+	folder_sum_add(&nobodys, 0, "name", 4, &changed[1], false);
+	folder_sum_join(&nobodys, &nobodys);
+	folder_sum_add(&nobodys, 0, "name", 4, &changed[2], false);
+	ck_assert_uint_eq(nobodys.of_nobody, 3);
 	folder_sum_add(&other, 0, "name", 4, &plain, false);
 	ck_assert(other.low != sum.low && other.high != sum.high);
 	folder_sum_add(&sum, 0, "name", 4, &plain, false);

@@ -3,6 +3,8 @@
 
 #include "tree/name_table.h"
 
+#define NOBODY 65534 /* as Linux shows whom it cannot name, unless it is told to take another one */
+
 /* Any two different numbers: they make two hashes of one. */
 #define LOW_SEED UINT64_C(0x8bb84b93962eacc9)
 #define HIGH_SEED UINT64_C(0x2d358dccaa6c78a5)
@@ -40,12 +42,14 @@ void folder_sum_add(struct folder_sum *sum, uint64_t key, const char *name, size
 	sum->high += name_hash_wide(high, (const char *)&description, sizeof(description));
 	sum->names += name_bytes > 0;
 	sum->bytes += S_ISREG(status->st_mode) ? (uint64_t)status->st_size : 0;
+	sum->of_nobody += status->st_uid == NOBODY || status->st_gid == NOBODY;
 }
 
 void folder_sum_join(struct folder_sum *sum, const struct folder_sum *more)
 {
 	sum->names += more->names;
 	sum->bytes += more->bytes;
+	sum->of_nobody += more->of_nobody;
 	sum->low += more->low;
 	sum->high += more->high;
 }

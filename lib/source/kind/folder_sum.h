@@ -16,6 +16,9 @@
 struct folder_sum {
 	uint64_t names; /* without the folder itself */
 	uint64_t bytes; /* of regular files */
+	/* How many belong to the user or group 65534, the folder itself, too: so do all whom a user namespace does not
+	 * know. */
+	uint64_t of_nobody;
 	uint64_t low, high;
 };
 
