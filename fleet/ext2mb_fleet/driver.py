@@ -40,12 +40,12 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
     """OSError, CannotRun."""
     if arguments.logs:
         os.makedirs(arguments.logs, exist_ok=True)
-    if arguments.root:
-        arguments.root = os.path.realpath(arguments.root, strict=True)
     cache = getattr(arguments, "layer_cache", "")
+    root = os.path.realpath(arguments.root, strict=True) if arguments.root else ""
     return make_settings(
-        layer_cache=cache, logs=arguments.logs, root=arguments.root, stale_seconds=arguments.stale_after
-    )
+        layer_cache=cache, logs=arguments.logs, root=root, root_name=os.path.abspath(arguments.root),
+        stale_seconds=arguments.stale_after,
+    )  # fmt: skip
 
 
 def limits_of(arguments: argparse.Namespace) -> Limits:
@@ -131,16 +131,15 @@ def run_here(arguments: argparse.Namespace) -> bool:
     # parallel(1) ends its jobs so; nothing half done is left then.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     is_well = True
-
-    def tasks() -> Iterator[Task]:
-        nonlocal is_well
-        for line in filter(str.strip, arguments.lines):
-            try:
-                yield parse_task(arguments.kind, line, limits_of(arguments))
-            except BadTask as error:
-                # The others of the job go on.
-                print(f"e2fleet: {printable(str(error))}", file=sys.stderr)
-                is_well = False
+    tasks: list[Task] = []
+    for line in filter(str.strip, arguments.lines):
+        try:
+            tasks.append(parse_task(arguments.kind, line, limits_of(arguments)))
+        except BadTask as error:
+            # The others of the job go on.
+            print(f"e2fleet: {printable(str(error))}", file=sys.stderr)
+            is_well = False
+    count_tasks(tasks, {})
 
     def report(ended: list[Result]) -> bool:
         nonlocal is_well
@@ -154,5 +153,5 @@ def run_here(arguments: argparse.Namespace) -> bool:
         return True
 
     with open_local(settings, slots=1) as local:
-        local.run(tasks(), len(arguments.lines), report)
+        local.run(iter(tasks), len(tasks), report)
     return is_well
