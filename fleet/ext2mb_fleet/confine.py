@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """--root: what a list names lies below one folder, and what runs can open nothing else, whatever becomes of its links.
 
-The kernel's Landlock holds for the thread that asks for it, and for all that this thread starts. Without it no task is
-run: the tools open what they read and make by names, and a link could be changed after we have looked at it.
+The kernel's Landlock holds for the thread that asks for it, and for all that this thread starts; where it is missing,
+mounts of its own do. Where there are neither, no task is run: the tools open what they read and make by names, and a
+link could be changed after we have looked at it.
 """
 import os
+import socket
 import stat
 import struct
-from collections.abc import Iterable
+import subprocess
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+from ext2mb_fleet.libc import call
+from ext2mb_fleet.mounts import confine_to_mounts, enter_user_namespace, find_in_loop_device
+from ext2mb_fleet.task import CannotRun
 
 # linux/landlock.h; the numbers of its system calls are those of every architecture.
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
@@ -26,21 +34,14 @@ DEVICES = ("null", "random", "urandom", "zero")
 READ = ("/proc", "/sys", *(f"/dev/{name}" for name in DEVICES), *(f"/etc/{name}" for name in CONFIGURATION))
 
 
-def libc_call(number: int, *arguments: object) -> int:
-    import ctypes  # only with --root: it takes a while
-
-    libc = ctypes.CDLL(None, use_errno=True)
-    words = (ctypes.c_long(word) if isinstance(word, int) else word for word in arguments)
-    answer: int = libc.syscall(ctypes.c_long(number), *words)
-    if answer < 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), "Landlock")
-    return answer
+def landlock_call(number: int, *arguments: int | bytes | None) -> int:
+    return call("Landlock", "syscall", number, *arguments)
 
 
 def landlock_version() -> int:
     """0: the kernel has none."""
     try:
-        return libc_call(CREATE_RULESET, None, 0, CREATE_RULESET_VERSION)
+        return landlock_call(CREATE_RULESET, None, 0, CREATE_RULESET_VERSION)
     except OSError:
         return 0
 
@@ -52,12 +53,9 @@ def allowed_rights(roots: Iterable[str], path: str, files: Iterable[str]) -> Ite
     yield "/dev/null", WRITE_FILE
 
 
-def confine(roots: Iterable[str], path: str, files: Iterable[str] = ()) -> None:
-    """This thread and what it starts, from now on, to these folders, programs (PATH), and files to read. Errors: OSError."""
-    import ctypes
-
+def confine_by_landlock(roots: Iterable[str], path: str, files: Iterable[str]) -> None:
     handled = (1 << RIGHTS.get(landlock_version(), 16)) - 1
-    rules = libc_call(CREATE_RULESET, struct.pack("Q", handled), 8, 0)
+    rules = landlock_call(CREATE_RULESET, struct.pack("Q", handled), 8, 0)
     for name, rights in allowed_rights(roots, path, files):
         try:
             descriptor = os.open(name, os.O_PATH | os.O_CLOEXEC)
@@ -65,17 +63,53 @@ def confine(roots: Iterable[str], path: str, files: Iterable[str] = ()) -> None:
             continue  # what is not there is not opened either
         if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
             rights &= OF_FILES
-        libc_call(ADD_RULE, rules, RULE_PATH_BENEATH, struct.pack("=Qi", rights & handled, descriptor), 0)
+        landlock_call(ADD_RULE, rules, RULE_PATH_BENEATH, struct.pack("=Qi", rights & handled, descriptor), 0)
         os.close(descriptor)
-    ctypes.CDLL(None).prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    libc_call(RESTRICT_SELF, rules, 0)
+    call("Landlock", "prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    landlock_call(RESTRICT_SELF, rules, 0)
     os.close(rules)
 
 
+def confine(roots: list[str], path: str, files: Iterable[str], ways: Iterable[str]) -> subprocess.Popen[bytes] | None:
+    """This thread and what it starts, from now on, to these roots, programs (PATH), and files to read. Errors: OSError.
+
+    The last root is a folder that nobody else uses; ways: names that shall lead where they do now, though nothing can
+    be opened there. Returns what ends with its input.
+    """
+    if not landlock_version():
+        return confine_to_mounts(roots, (*PROGRAMS, *path.split(os.pathsep), *READ, *files), ways)
+    confine_by_landlock(roots, path, files)
+    return None
+
+
+def prepare(confine_thread: Callable[[], None]) -> bool:
+    """To be called before there are threads that call confine(). CannotRun: it would fail.
+
+    False: owners of files are seen only as far as they are this user.
+    """
+    if landlock_version():
+        return True
+    is_root = os.geteuid() == 0
+    try:
+        if not is_root:
+            enter_user_namespace()
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(confine_thread).result()
+    except OSError as problem:
+        raise CannotRun(
+            f"--root: {socket.gethostname()} has neither Landlock (Linux 5.13 and later, where it is enabled) "
+            f"nor mounts for this user alone: {problem.filename}: {problem.strerror}"
+        ) from None
+    return is_root
+
+
 def find_outside(root: str, folder: str, paths: Iterable[str]) -> str | None:
-    """A path that does not lie below the root, as links lead now."""
-    for path in paths:
-        place = os.path.realpath(os.path.join(folder, path))
+    """Why a path is not allowed, as links lead now."""
+    places = {path: os.path.realpath(os.path.join(folder, path)) for path in paths}
+    for path, place in places.items():
         if os.path.commonpath((root, place)) != root:
-            return path
+            return f"{path}: lies outside of {root}"
+    # The tools see no mounts but their own then.
+    if not landlock_version() and (path := find_in_loop_device(places)):
+        return f"{path}: a loop device has it open, and without Landlock nobody sees whether it is mounted"
     return None

@@ -25,6 +25,7 @@ class Listed(NamedTuple):
     outputs: str = ""
     paths: tuple[str, ...] = ()  # of what the line names
     is_gone: bool = False  # an output is
+    others: tuple[str, ...] = ()  # folders with files of nobody; in a user namespace they are of others
     failure: str = ""  # what the tool said instead; the digest is that of these words
 
 
@@ -108,12 +109,13 @@ def listed(report: Any, folder: str, is_shared: bool, has_cache: bool) -> Listed
                 for one in outputs if one["role"] not in ROLES_NOT_MADE]  # fmt: skip
         named = [*inputs.get("files", ()), *inputs.get("folders", ()), *outputs]
         paths = tuple(path_of(one) for one in named if one["role"] not in ROLES_NOT_NAMED)
+        others = tuple(path_of(one) for one in inputs.get("folders", ()) if one.get("of_nobody"))
         whole = inputs.get("portable_digest" if is_shared else "digest")
     except (TypeError, KeyError, ValueError):
         return None
     # A cache changes the order of what is in the image (--layout=layers), wherever it lies.
     state = digest(whole, "layers" if has_cache else "") if whole else ""
-    return Listed(state, digest(repr(made)), paths, not all(look for _, look in made))
+    return Listed(state, digest(repr(made)), paths, not all(look for _, look in made), others)
 
 
 def find_change(seen: Seen, now: Listed) -> str | None:

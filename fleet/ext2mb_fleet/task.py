@@ -86,6 +86,7 @@ class Settings(NamedTuple):
     logs: str = ""  # a folder of the driver's host for what tools write to standard error; empty: none
     stops_at_failure: bool = False  # a batch ends with its first failure
     root: str = ""  # nothing that a task names may lie outside of it; empty: anywhere
+    root_name: str = ""  # as the user calls it: links may lead there
     stale_seconds: float = 0  # what other hosts have not written to for so long is removed; 0: never
 
 

@@ -5,11 +5,12 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import time
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from ext2mb_fleet.confine import confine, find_outside, landlock_version
+from ext2mb_fleet.confine import confine, find_outside, prepare
 from ext2mb_fleet.guard import Guard
 from ext2mb_fleet.logs import last_line, log_path
 from ext2mb_fleet.remains import remove_remains
@@ -126,17 +127,21 @@ class Worker:
     def __init__(self, settings: Settings, is_shared: bool = False) -> None:
         """is_shared: it is one of a cluster, whose hosts have the same files. CannotRun."""
         check_configuration(settings)
-        if settings.root and not landlock_version():
-            host = socket.gethostname()
-            raise CannotRun(f"--root: {host} has no Landlock (Linux 5.13 and later, where it is enabled)")
         self.settings, self.is_shared = settings, is_shared
         self.environment = tool_environment(settings)
         self.guard = Guard()
-        if settings.root:
-            self.environment["TMPDIR"] = self.guard.folder  # the tools can make files in no other
         self.searched: set[str] = set()  # folders without remains
         self.renamed: set[str] = set()  # folders with new names, which are not yet on the disk
         self.versions: dict[str, str] = {}
+        self.knows_owners = True
+        self.first_processes: list[subprocess.Popen[bytes]] = []
+        if settings.root:
+            self.environment["TMPDIR"] = self.guard.folder  # the tools can make files in no other
+            try:
+                self.knows_owners = prepare(self.confine_thread)
+            except CannotRun:
+                self.end()
+                raise
 
     def __enter__(self) -> Self:
         return self
@@ -145,13 +150,21 @@ class Worker:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.sync()
+        self.end()
+
+    def end(self) -> None:
+        for process in self.first_processes:
+            process.communicate()
         self.guard.end()
 
     def confine_thread(self) -> None:
         """What the thread runs from now on stays below --root."""
         if self.settings.root:
             config = filter(None, [self.settings.mke2fs_config and self.path(self.settings.mke2fs_config)])
-            confine((self.settings.root, self.guard.folder), self.environment["PATH"], config)
+            roots = [self.settings.root, self.guard.folder]
+            ways = (self.settings.folder, self.settings.root_name)
+            first = confine(roots, self.environment["PATH"], config, ways)
+            self.first_processes += [first] if first else []
 
     def sync(self) -> None:
         """The names of finished images are on the disk then."""
@@ -207,8 +220,10 @@ class Worker:
         found = self.list(task)
         if found.failure:
             raise CannotRun(found.failure)
-        if (outside := find_outside(root, self.settings.folder, found.paths)) is not None:
-            raise CannotRun(f"{outside}: lies outside of {root}")
+        if found.others and not self.knows_owners:
+            raise CannotRun(f"{found.others[0]}: has files of others, and without Landlock only root sees whose they are")
+        if reason := find_outside(root, self.settings.folder, found.paths):
+            raise CannotRun(reason)
 
     def prepare_folder(self, folder: str) -> None:
         if folder in self.searched:

@@ -32,6 +32,7 @@ static const struct call {
 	{ "ftruncate", .number = SYS_ftruncate },
 	{ "getflags", .number = SYS_ioctl, .argument = 1, .value = FS_IOC_GETFLAGS },
 	{ "O_TMPFILE", .number = SYS_openat, .argument = 2, .flag = O_TMPFILE & ~O_DIRECTORY },
+	{ "unshare", .number = SYS_unshare },
 	{ "openat2", .number = 437 },
 	{ "landlock_create_ruleset", .number = 444 },
 	{ "getxattrat", .number = 464 },
