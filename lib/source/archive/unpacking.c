@@ -371,16 +371,33 @@ const struct problem *unpacking_problem(const struct unpacking *unpacking)
 
 #define LZ4_MAGIC_BYTES 4
 
-/* libarchive's lz4 has looked in four bytes for another frame. */
-static bool has_looked_ahead(const struct unpacking *unpacking, const struct unpacking_level *level, size_t at)
+/*
+ * libarchive's lz4 has looked in four bytes for another frame, unless nothing follows: then these are the last ones of
+ * the frame itself.
+ */
+static errcode_t give_magic_back(const struct unpacking *unpacking, struct unpacking_level *level, size_t *at)
 {
-	if (level->packing->support != archive_read_support_filter_lz4 || level->lz4.is_followed ||
-	    at < LZ4_MAGIC_BYTES)
-		return false;
-	const uint8_t *bytes = level->buffer + at - LZ4_MAGIC_BYTES;
-	size_t count = level->last_bytes - at + LZ4_MAGIC_BYTES;
+	size_t got = 0;
+	errcode_t error = 0;
 
-	return archive_kind_begins(bytes, count) || archive_kind_packing(unpacking->kind, bytes, count);
+	if (level->packing->support != archive_read_support_filter_lz4 || level->lz4.is_followed ||
+	    *at < LZ4_MAGIC_BYTES)
+		return 0;
+	if (*at == level->last_bytes) {
+		memmove(level->buffer, level->buffer + *at - LZ4_MAGIC_BYTES, LZ4_MAGIC_BYTES);
+		error = packed_file_read(level->from, level->buffer + LZ4_MAGIC_BYTES, READ_BYTES - LZ4_MAGIC_BYTES,
+		                         level->at, &got);
+		level->at += error ? 0 : got;
+		level->last_bytes = LZ4_MAGIC_BYTES + (error ? 0 : got);
+		*at = LZ4_MAGIC_BYTES;
+	}
+	const uint8_t *bytes = level->buffer + *at - LZ4_MAGIC_BYTES;
+	const size_t count = level->last_bytes - *at + LZ4_MAGIC_BYTES;
+
+	if (!error && count > LZ4_MAGIC_BYTES &&
+	    (archive_kind_begins(bytes, count) || archive_kind_packing(unpacking->kind, bytes, count)))
+		*at -= LZ4_MAGIC_BYTES;
+	return error;
 }
 
 /* Looks at what libarchive has left of what it unpacks. */
@@ -390,10 +407,8 @@ static errcode_t look_at_left(const struct unpacking *unpacking, struct unpackin
 	la_int64_t used = archive_filter_bytes(level->unpacker, -1);
 	uint64_t left = used >= 0 && (uint64_t)used < level->at ? level->at - (uint64_t)used : 0;
 	size_t at = left < level->last_bytes ? level->last_bytes - (size_t)left : 0;
-	errcode_t error = 0;
+	errcode_t error = give_magic_back(unpacking, level, &at);
 
-	if (has_looked_ahead(unpacking, level, at))
-		at -= LZ4_MAGIC_BYTES;
 	while (!error && level->last_bytes) {
 		while (at < level->last_bytes && !level->buffer[at])
 			at++;
