@@ -1,68 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <archive.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <ext2fs/ext2fs.h>
 
 #include "doctor_probes.h"
+#include "program_version.h"
 #include "support/cleanup.h"
-#include "support/run/children.h"
 #include "support/run/program.h"
-
-#define VERSION_BYTES 256
 
 /* The oldest of which everything is tested. */
 static const unsigned int least_version[3] = { 1, 47, 0 };
 
 /* --- Programs ----------------------------------------------------------------------------------------------------- */
-
-/* In the child: runs the program, whose output and messages go into the pipe. */
-__attribute__((noreturn)) static void become(const char *path, int output)
-{
-	const char *const arguments[] = { path, "-V", NULL };
-	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	if (nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 &&
-	    dup2(output, STDERR_FILENO) >= 0)
-		execv(path, (char *const *)(uintptr_t)arguments);
-	_exit(EXIT_FAILURE);
-}
-
-/* Reads the first line that the program prints of its version; "" if it prints nothing or fails. */
-static errcode_t read_version(const char *path, char line[VERSION_BYTES])
-{
-	int ends[2], status;
-
-	*line = '\0';
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return errno;
-	pid_t child = children_fork();
-	errcode_t error = child < 0 ? errno : 0;
-
-	if (!child)
-		become(path, ends[1]);
-	close(ends[1]);
-	SCOPE_FCLOSE FILE *stream = fdopen(ends[0], "r");
-
-	if (!stream || !fgets(line, VERSION_BYTES, stream))
-		*line = '\0';
-	/* A program that could not write the rest would be ended by SIGPIPE. */
-	while (stream && fgetc(stream) != EOF)
-		;
-	if (!error)
-		error = children_wait(child, &status);
-	if (error)
-		return error;
-	line[strcspn(line, "\n")] = '\0';
-	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		*line = '\0';
-	return 0;
-}
 
 /* The three numbers of "mke2fs 1.47.0 (5-Feb-2023)" or "1.47.0". */
 static bool parse_version(const char *text, unsigned int version[3])
@@ -83,7 +34,7 @@ static bool is_older(const unsigned int version[3], const unsigned int other[3])
 static void probe_e2fsprogs(struct findings *findings, const char *name, enum finding_state state, const char *advice)
 {
 	SCOPE_FREE char *path = NULL;
-	char line[VERSION_BYTES];
+	char line[PROGRAM_VERSION_BYTES];
 	unsigned int version[3], library_version[3];
 	const char *library, *date;
 
@@ -94,7 +45,7 @@ static void probe_e2fsprogs(struct findings *findings, const char *name, enum fi
 		finding_add(findings, name, state, advice, "not found");
 		return;
 	}
-	if (read_version(path, line) || strncmp(line, name, strlen(name)) != 0 ||
+	if (program_version(path, line) || strncmp(line, name, strlen(name)) != 0 ||
 	    !parse_version(line + strlen(name), version))
 		finding_add(findings, name, FINDING_LACKS,
 		            "It does not say its version, as that of e2fsprogs does: install e2fsprogs.", "%s", path);

@@ -12,6 +12,7 @@ e2frag_sources := \
 e2extract_sources := \
 	misc/e2extract.c \
 	misc/e2extract_options.c \
+	misc/program_version.c \
 	misc/run_files_json.c \
 	misc/source_limits_option.c \
 	$(tool_sources)
@@ -32,6 +33,7 @@ e2populate_sources := \
 	misc/mke2fs_options.c \
 	misc/oci_config_option.c \
 	misc/platform_option.c \
+	misc/program_version.c \
 	misc/run_files_json.c \
 	misc/share_option.c \
 	misc/source_option.c \
@@ -44,6 +46,7 @@ e2update_sources := \
 	misc/e2update_options.c \
 	misc/layer_cache_option.c \
 	misc/platform_option.c \
+	misc/program_version.c \
 	misc/run_files_json.c \
 	misc/share_option.c \
 	misc/source_option.c \

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "program_version.h"
 #include "tool.h"
 
 #define TIME_BYTES 40
@@ -101,13 +102,35 @@ static void write_lists(struct json *json, const struct run_files *files)
 	json_members(json, JSON_COUNT("user", geteuid()), JSON_COUNT("group", getegid()));
 }
 
+/* Programs of two versions may have one size. */
+static errcode_t ask_versions(struct run_files *files)
+{
+	for (size_t i = 0; i < files->program_count; i++) {
+		struct run_program *program = &files->programs[i];
+		char line[PROGRAM_VERSION_BYTES];
+
+		/* A program that says nothing has no version, and its size and times count. */
+		if (program->version || !program->path || program_version(program->path, line) || !*line)
+			continue;
+		size_t bytes = strlen(program->name);
+		bool has_name = !strncmp(line, program->name, bytes) && line[bytes] == ' ';
+
+		program->version = strdup(has_name ? line + bytes + 1 : line);
+		if (!program->version)
+			return ENOMEM;
+	}
+	return 0;
+}
+
 errcode_t run_files_json(struct json *json, struct run_files *files)
 {
 	char digest[RUN_FILES_DIGEST_BYTES], portable[RUN_FILES_DIGEST_BYTES];
 
 	run_files_see_outputs(files);
-	errcode_t error = run_files_digest(files, false, digest);
+	errcode_t error = ask_versions(files);
 
+	if (!error)
+		error = run_files_digest(files, false, digest);
 	if (!error)
 		error = run_files_digest(files, true, portable);
 	if (error)
