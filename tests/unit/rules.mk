@@ -44,6 +44,7 @@ unit_tests := \
 	ext2mb_in_order \
 	ext2mb_inodes \
 	ext2mb_locality \
+	ext2mb_scattered \
 	ext2mb_stress \
 	ext2mb_windows \
 	extract \

@@ -75,9 +75,30 @@ static errcode_t alloc_next(struct ext2mb_worker *worker, const struct scan_requ
 	return flex_search_alloc(worker, &near, &found->position, &found->count);
 }
 
+/*
+ * Where many directories are written to and fro, each would leave the rest of its last preallocation as a hole. So
+ * after the first one a directory gets what its files need, from the group's first run that is long enough. As long as
+ * most groups are nearly free, the first ones lie side by side from the group's start on.
+ */
+static errcode_t alloc_scattered(struct ext2mb_worker *worker, const struct locality_group *pool,
+                                 const struct small_request *request, uint32_t asked, struct preallocation *found)
+{
+	uint32_t count = pool->next ? request->most : next_clusters(worker, pool, request->most);
+	const struct flex_search_request near = {
+		.position = request->goal - request->goal % worker->mb->geometry.clusters_per_group,
+		.count = count,
+		.least = pool->next ? asked : count,
+		.in_group = true,
+	};
+
+	if (!pool->next && !worker->preallocation->is_roomy)
+		return EXT2MB_ET_NO_SPACE;
+	return flex_search_alloc(worker, &near, &found->position, &found->count);
+}
+
 /* Preallocations follow one another where possible, and become longer step by step up to their limit. */
-static errcode_t preallocate(struct ext2mb_worker *worker, struct locality_group *pool,
-                             const struct small_request *request, uint32_t asked)
+static errcode_t alloc_run(struct ext2mb_worker *worker, struct locality_group *pool,
+                           const struct small_request *request, uint32_t asked, struct preallocation *found)
 {
 	const struct ext2mb *mb = worker->mb;
 	struct scan_request scan = {
@@ -86,26 +107,42 @@ static errcode_t preallocate(struct ext2mb_worker *worker, struct locality_group
 		.count = next_clusters(worker, pool, request->most),
 		.asked = asked,
 	};
-	struct preallocation found;
-	errcode_t error = preallocation_list_reserve(&pool->owner.list, 1);
+	errcode_t error = EXT2MB_ET_NO_SPACE;
 
 	if (scan.goal >= mb->geometry.clusters)
 		scan.goal = 0;
+	if (request->is_in_order)
+		error = alloc_next(worker, &scan, request->is_open, found);
+	else if (request->in_group)
+		error = alloc_in_group(worker, &scan, found);
+	if (error == EXT2MB_ET_NO_SPACE)
+		error = preallocation_alloc(worker, &scan, found);
+	if (error)
+		return error;
+	pool->next = found->position + found->count;
+	if (pool->next_clusters < mb->prealloc->group_clusters)
+		pool->next_clusters = (uint32_t)min_u64(pool->next_clusters * GROWTH, mb->prealloc->group_clusters);
+	return 0;
+}
+
+static errcode_t preallocate(struct ext2mb_worker *worker, struct locality_group *pool,
+                             const struct small_request *request, uint32_t asked)
+{
+	struct preallocation found;
+	errcode_t error = preallocation_list_reserve(&pool->owner.list, 1);
+
 	if (error)
 		return error;
 	error = EXT2MB_ET_NO_SPACE;
-	if (request->is_in_order)
-		error = alloc_next(worker, &scan, request->is_open, &found);
-	else if (request->in_group)
-		error = alloc_in_group(worker, &scan, &found);
+	if (request->is_scattered)
+		error = alloc_scattered(worker, pool, request, asked, &found);
+	if (!error && !pool->next)
+		pool->next = found.position + found.count;
 	if (error == EXT2MB_ET_NO_SPACE)
-		error = preallocation_alloc(worker, &scan, &found);
+		error = alloc_run(worker, pool, request, asked, &found);
 	if (error)
 		return error;
-	pool->next = found.position + found.count;
-	if (pool->next_clusters < mb->prealloc->group_clusters)
-		pool->next_clusters = (uint32_t)min_u64(pool->next_clusters * GROWTH, mb->prealloc->group_clusters);
-	group_pa_add(&pool->owner.list, found, mb->geometry.clusters_per_group);
+	group_pa_add(&pool->owner.list, found, worker->mb->geometry.clusters_per_group);
 	return 0;
 }
 
@@ -121,7 +158,8 @@ static errcode_t alloc_after(struct ext2mb_worker *worker, const struct small_re
 		.reserves = true,
 	};
 
-	if (!request->room || !request->after || request->after >= worker->mb->geometry.clusters)
+	if (!(request->room || request->is_scattered) || !request->after ||
+	    request->after >= worker->mb->geometry.clusters)
 		return EXT2MB_ET_NO_SPACE;
 	return scan_alloc(worker, &scan, &taken->position, &taken->count);
 }

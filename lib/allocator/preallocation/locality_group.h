@@ -34,9 +34,10 @@ struct small_request {
 	uint32_t most;  /* clusters to take if a preallocation has them: count or more */
 	uint32_t room;  /* clusters that a preallocation should have left, if files come one after the other; 0: any */
 	bool is_open;   /* the file's final size is unknown */
-	bool is_in_order; /* directories are written one after the other: use the next run that is long enough */
-	bool in_group;    /* place a new preallocation in the goal's group, if that has any space */
-	uint64_t after;   /* a position at which fewer clusters are accepted, too; 0: none */
+	bool is_in_order;  /* directories are written one after the other: use the next run that is long enough */
+	bool is_scattered; /* many directories are written to and fro: each has one preallocation */
+	bool in_group;     /* place a new preallocation in the goal's group, if that has any space */
+	uint64_t after;    /* a position at which fewer clusters are accepted, too; 0: none */
 
 	/* Used only by the kernel's policies: */
 	uint64_t left; /* the position after the file's left neighbour; 0: it has none */

@@ -65,6 +65,14 @@ static inline bool worker_goes_in_order(const struct ext2mb_worker *worker)
 	       (worker->preallocation->goes_in_order || directory_visits_in_order(&worker->preallocation->visits));
 }
 
+/* Whether it writes its small files to and fro among many directories. */
+static inline bool worker_is_scattered(const struct ext2mb_worker *worker)
+{
+	const struct worker_preallocation *own = worker->preallocation;
+
+	return preallocation_is_ours(worker->mb) && !own->goes_in_order && directory_visits_scattered(&own->visits);
+}
+
 /* Allocates clusters as a preallocation or a part of one. The owner's lock is held. Errors: scan_alloc()'s. */
 MUST_CHECK errcode_t preallocation_alloc(struct ext2mb_worker *worker, const struct scan_request *request,
                                          struct preallocation *taken);

@@ -156,6 +156,7 @@ errcode_t small_search(const struct file_need *need, struct preallocation *taken
 		.room = room_clusters(need),
 		.is_open = need->worker->preallocation->goes_in_order && !need->file->is_final,
 		.is_in_order = worker_goes_in_order(need->worker),
+		.is_scattered = goal.is_in_group && worker_is_scattered(need->worker),
 		.in_group = goal.is_in_group,
 		.after = need_left_position(need),
 		.left = need->left_physical ? geometry_position(&need->mb->geometry, need->left_physical) : 0,
