@@ -89,6 +89,27 @@ START_TEST(test_few)
 }
 END_TEST
 
+/* A tree whose first directories have a file each: what is reserved for them is used up by those that follow. */
+START_TEST(test_then_in_order)
+{
+	struct small_image image;
+	unsigned int number = 0;
+
+	mb_image_make("-t ext4 -b 4096", "2G");
+	small_image_open(&image, NULL);
+	unsigned int before = mb_free_extents(image.mb);
+	for (unsigned int directory = 0; directory < 30; directory++)
+		write_file(&image, number++, directory, 2);
+	for (unsigned int directory = 30; directory < 90; directory++)
+		for (unsigned int file = 0; file < 12; file++)
+			write_file(&image, number++, directory, 1 + file % 3);
+	ck_assert_ok(ext2mb_sync(image.mb));
+	printf("# %u free extents, %u before\n", mb_free_extents(image.mb), before);
+	ck_assert_uint_le(mb_free_extents(image.mb), before + 5);
+	close_image(&image);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("ext2mb_scattered");
@@ -96,5 +117,6 @@ int main(void)
 
 	tcase_add_loop_test(tests, test_no_order, 0, 2);
 	tcase_add_test(tests, test_few);
+	tcase_add_test(tests, test_then_in_order);
 	return run_suite(suite);
 }

@@ -135,6 +135,68 @@ void directory_locality_leave(struct ext2mb_worker *worker, struct directory *di
 	destroy(mb, evicted);
 }
 
+void directory_locality_note_begun(struct ext2mb_worker *worker, ext2_ino_t ino)
+{
+	struct worker_preallocation *own = worker->preallocation;
+
+	own->begun[own->begun_next++ % BEGUN_DIRECTORIES] = ino;
+	if (own->begun_count < BEGUN_DIRECTORIES)
+		own->begun_count++;
+}
+
+/* Moves all preallocations of the pool to the worker's own locality group. */
+static void take_over(struct ext2mb_worker *worker, struct locality_group *pool)
+{
+	struct preallocation_list *list = &pool->owner.list;
+	bool has_more = true;
+
+	preallocation_move_begin(&worker->stats);
+	while (has_more) {
+		struct preallocation run;
+
+		lock_wait(&pool->owner.lock);
+		has_more = list->count;
+		if (has_more)
+			run = list->items[--list->count];
+		lock_release(&pool->owner.lock);
+		if (has_more)
+			locality_group_return(worker, &worker->preallocation->pool, &run);
+	}
+	preallocation_move_end(&worker->stats);
+}
+
+static bool has_little(struct locality_group *pool)
+{
+	lock_wait(&pool->owner.lock);
+	bool little = pool->owner.list.count < GROUP_PA_KEPT;
+	lock_release(&pool->owner.lock);
+	return little;
+}
+
+void directory_locality_take_over(struct ext2mb_worker *worker)
+{
+	struct worker_preallocation *own = worker->preallocation;
+
+	if (!own->begun_count || !own->is_roomy || !has_little(&own->pool))
+		return;
+	own->begun_count--;
+	ext2_ino_t ino = own->begun[--own->begun_next % BEGUN_DIRECTORIES];
+	struct directory_shard *shard = shard_of(worker->mb, ino);
+
+	pthread_mutex_lock(&shard->lock);
+	struct directory *directory = unlink_directory(shard, ino);
+	if (directory) {
+		shard->idle -= !directory->users++;
+		link_first(shard, directory);
+	}
+	pthread_mutex_unlock(&shard->lock);
+	if (!directory)
+		return;
+	for (unsigned int index = 0; index < DIRECTORY_LOCALITY_POOLS; index++)
+		take_over(worker, &directory->pools[index]);
+	directory_locality_leave(worker, directory);
+}
+
 struct locality_group *directory_locality_lock(const struct ext2mb_worker *worker, struct directory *directory)
 {
 	struct locality_group *pool = &directory->pools[0];

@@ -48,5 +48,14 @@ void directory_localities_destroy(struct ext2mb *mb);
 MUST_CHECK errcode_t directory_locality_visit(struct ext2mb_worker *worker, ext2_ino_t ino, struct directory **ret);
 void directory_locality_leave(struct ext2mb_worker *worker, struct directory *directory);
 
+/* The worker has made a preallocation for the directory. */
+void directory_locality_note_begun(struct ext2mb_worker *worker, ext2_ino_t ino);
+
+/*
+ * For a worker that goes in order, while most groups are nearly free: moves what a directory that it has begun before
+ * has left to its own locality group, if that has little. The caller must not hold any lock.
+ */
+void directory_locality_take_over(struct ext2mb_worker *worker);
+
 /* Locks one of the directory's locality groups for this worker. */
 struct locality_group *directory_locality_lock(const struct ext2mb_worker *worker, struct directory *directory);

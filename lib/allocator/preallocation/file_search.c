@@ -83,6 +83,8 @@ static errcode_t prepare(struct file_need *need, bool *small)
 		if (file->is_final)
 			locality_group_want(pool);
 		*small = small_search_joins(need, pool);
+		if (*small && worker_goes_in_order(need->worker))
+			directory_locality_take_over(need->worker);
 		need->begins_with_slice = *small && small_search_begins_with_slice(need);
 	}
 	bool may_get_any =

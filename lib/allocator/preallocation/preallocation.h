@@ -23,6 +23,8 @@ struct preallocation_options {
 	uint32_t group_clusters;    /* length of a full-sized preallocation for small files */
 };
 
+#define BEGUN_DIRECTORIES 64u /* older ones keep what they have */
+
 struct worker_preallocation {
 	bool hints_are_due;
 	uint64_t hints_at; /* clusters that the worker had reserved when the hints were new */
@@ -32,6 +34,8 @@ struct worker_preallocation {
 	uint64_t after_whole;       /* the position after the last run that was all that its file asked for; 0: none */
 	struct locality_group pool; /* for small files, unless they use their directories' locality groups */
 	struct directory_visits visits;
+	ext2_ino_t begun[BEGUN_DIRECTORIES]; /* a ring: directories for which the worker has made preallocations */
+	uint32_t begun_next, begun_count;
 	bool goes_in_order; /* overrides visits, for callers that name no directories */
 };
 

@@ -171,10 +171,14 @@ errcode_t small_search(const struct file_need *need, struct preallocation *taken
 	if (may_move)
 		preallocation_move_begin(stats);
 	struct locality_group *pool = lock_pool(need);
+	uint64_t next = pool->next;
 	error = need->mb->policy.small_file_alloc(need->worker, pool, &request, &run);
 	if (!error && !need->left_physical)
 		pool->newest = need->file->ino;
+	bool has_begun = pool->next != next && pool != &need->worker->preallocation->pool;
 	lock_release(&pool->owner.lock);
+	if (has_begun)
+		directory_locality_note_begun(need->worker, need->file->parent);
 	if (!error) {
 		need->file->began_small = true;
 		note_home(need, pool, run.count > count);
