@@ -8,6 +8,7 @@
 #include "allocator/core/arithmetic.h"
 #include "allocator/preallocation/file_search.h"
 #include "allocator/preallocation/preallocation.h"
+#include "allocator/search/empty_groups.h"
 
 /* jbd2 commits after at most this many seconds (JBD2_DEFAULT_MAX_COMMIT_AGE). */
 #define MOST_SECONDS_TO_COMMIT 5
@@ -229,6 +230,21 @@ static errcode_t note_traced(struct replayer *replayer, struct replay_file *file
 	return error;
 }
 
+/*
+ * Linux and libext2fs ask for the first blocks of a directory in its flex group's first group. With our policy it is
+ * the inode's own group, which our inodes are spread over; but not while most groups are nearly free, since the free
+ * space would be cut into as many pieces as there are groups.
+ */
+static uint64_t first_goal(const struct replayer *replayer, ext2_ino_t ino)
+{
+	const struct image *image = replayer->image;
+	uint32_t group = (ino - 1) / image->geometry.inodes_per_group;
+
+	if (preallocation_is_ours(image->mb) && empty_groups_are_most(image->mb))
+		group -= group % image->geometry.flex_groups;
+	return geometry_block(&image->geometry, group, 0);
+}
+
 /* The kernel's goals are next to blocks of the file: these have places on the simulated disk. */
 static uint64_t translate_goal(const struct replayer *replayer, const struct replay_file *file, uint64_t goal)
 {
@@ -237,7 +253,7 @@ static uint64_t translate_goal(const struct replayer *replayer, const struct rep
 	uint64_t before = replayer->image->format.extents && goal > geometry->first_block ? 1 : 0;
 
 	if (goal < geometry->first_block || goal >= geometry->end_block)
-		return image_inode_group_start(replayer->image, file->simulated_ino);
+		return first_goal(replayer, file->simulated_ino);
 	const struct traced_run *run = traced_blocks_find(&replayer->files.blocks, goal - before, 1);
 	if (run && !run->is_data && run->place)
 		return min_u64(run->place + (goal - run->start), geometry->end_block - 1);
@@ -251,7 +267,7 @@ static uint64_t translate_goal(const struct replayer *replayer, const struct rep
 			               geometry->end_block - 1);
 	}
 	/* No block of the file is there: use the inode's group. */
-	return file->simulated_ino == file->ino ? goal : image_inode_group_start(replayer->image, file->simulated_ino);
+	return file->simulated_ino == file->ino ? goal : first_goal(replayer, file->simulated_ino);
 }
 
 /*
