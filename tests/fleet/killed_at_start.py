@@ -69,7 +69,7 @@ for number in range(ROUNDS):
     os.kill(process, signal.SIGKILL)
     os.waitpid(process, 0)
     os.close(reader)
-end = time.monotonic() + 10
+end = time.monotonic() + 60  # the last round's guard has to look through /proc on a busy machine
 while (left := survivors()) and time.monotonic() < end:
     time.sleep(0.02)
 print(f"{len(left)} left")
