@@ -26,7 +26,8 @@ static bool is_gzip(const uint8_t *bytes, size_t count)
 	       (bytes[8] == 0 || bytes[8] == 2 || bytes[8] == 4) && (bytes[9] <= 13 || bytes[9] == UINT8_MAX);
 }
 
-/* Where a block could begin. The kernel ends at a size of 0. Magics of other streams and archives are too large. */
+/* Does the stream end where this block could begin? The kernel ends at a size of 0. Magics of other streams and
+ * archives are too large. */
 static bool ends(const uint8_t *bytes, size_t count)
 {
 	const uint32_t block_bytes = count < MAGIC_BYTES ? 0 : (uint32_t)little_endian(bytes, MAGIC_BYTES);
