@@ -110,6 +110,37 @@ START_TEST(test_then_in_order)
 }
 END_TEST
 
+/* A package's files of unknown size, which are held open until all are written: few of them leave a hole. */
+START_TEST(test_held_open)
+{
+	static struct ext2mb_file *files[400];
+	struct random random = random_start("held open");
+	struct small_image image;
+
+	mb_image_make("-t ext4 -b 4096", "2G");
+	small_image_open(&image, NULL);
+	unsigned int before = mb_free_extents(image.mb);
+	for (unsigned int number = 0; number < 400; number++) {
+		const struct ext2mb_file_info info = { sizeof(info), 0, 8000 + number, 129 + 128 * (number / 20), 0 };
+		const struct ext2mb_file_request request = {
+			.struct_bytes = sizeof(request),
+			.count = 1 + random_below(&random, 29),
+		};
+		struct ext2mb_extent extent;
+
+		ck_assert_ok(ext2mb_file_open(image.worker, &info, &files[number]));
+		ck_assert_ok(ext2mb_file_alloc(image.worker, files[number], &request, &extent));
+		ck_assert_uint_eq(extent.count, request.count);
+	}
+	for (unsigned int number = 0; number < 400; number++)
+		ext2mb_file_close(image.worker, files[number]);
+	ck_assert_ok(ext2mb_sync(image.mb));
+	printf("# %u free extents, %u before\n", mb_free_extents(image.mb), before);
+	ck_assert_uint_le(mb_free_extents(image.mb), before + 100);
+	close_image(&image);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("ext2mb_scattered");
@@ -118,5 +149,6 @@ int main(void)
 	tcase_add_loop_test(tests, test_no_order, 0, 2);
 	tcase_add_test(tests, test_few);
 	tcase_add_test(tests, test_then_in_order);
+	tcase_add_test(tests, test_held_open);
 	return run_suite(suite);
 }

@@ -19,6 +19,7 @@ struct file_need {
 	bool begins_with_slice; /* a small file whose first piece may be longer than the request */
 
 	/* For a large file: */
+	bool is_held; /* files that begin like this one are held open, and what they reserve does not come back */
 	struct normalize_goal goal;
 	bool ends_closed;   /* the kernel reserves nothing, and does not use the stream's goal */
 	bool has_user_goal; /* the user's own policy names a goal block */

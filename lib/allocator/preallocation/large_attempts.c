@@ -98,7 +98,8 @@ static errcode_t alloc_after_small(const struct file_need *need, struct prealloc
 		.least = need_goal_clusters(need),
 	};
 
-	if (!near.position || !need->file->is_final || need->goal.try_count || !worker_goes_in_order(need->worker))
+	if (!near.position || !(need->file->is_final || need->is_held) || need->goal.try_count ||
+	    !worker_goes_in_order(need->worker))
 		return EXT2MB_ET_NO_SPACE;
 	return flex_search_alloc(need->worker, &near, &found->position, &found->count);
 }

@@ -4,7 +4,10 @@
 #include "allocator/core/arithmetic.h"
 #include "allocator/group/group_reserved.h"
 #include "allocator/preallocation/large_attempts.h"
+#include "allocator/preallocation/small_search.h"
 
+#define LEAST_HELD 32u                  /* files that are held open at once; fewer may be growing side by side */
+#define HELD_CLUSTERS 64u               /* a file that begins with more is none of a package's many small ones */
 #define CHUNK_BYTES (UINT64_C(8) << 20) /* as for writes inside a file (normalize.c) */
 
 /*
@@ -45,6 +48,15 @@ static uint64_t supposed_blocks(const struct file_need *need)
 	return min_u64(round_up(end + 1, CHUNK_BYTES >> need->mb->geometry.block_bits), need->hole_end);
 }
 
+/* The first request of a short file of unknown size, whose worker goes in order. */
+static bool begins_in_order(const struct file_need *need)
+{
+	return preallocation_is_ours(need->mb) && !need->file->is_final && !need->left_physical &&
+	       !need->request->logical && !(need->request->flags & EXT2MB_FILE_UNWRITTEN) &&
+	       need_to_clusters(need, need->count) <= HELD_CLUSTERS && !need->worker->preallocation->goes_in_order &&
+	       worker_goes_in_order(need->worker);
+}
+
 static errcode_t choose_goal(struct file_need *need)
 {
 	const struct ext2mb_file *file = need->file;
@@ -57,7 +69,7 @@ static errcode_t choose_goal(struct file_need *need)
 		.whole_count = need->request->whole_count,
 		.file_blocks = supposed_blocks(need),
 		.unwritten = need->request->flags & EXT2MB_FILE_UNWRITTEN,
-		.final_size = file->is_final,
+		.final_size = file->is_final || need->is_held,
 		.is_contended = is_contended(need->mb),
 		.hole_start = need->hole_start,
 		.hole_end = need->hole_end,
@@ -145,6 +157,8 @@ errcode_t large_search(struct file_need *need, struct preallocation *taken)
 {
 	struct preallocation_owner *own = &need->file->owner;
 
+	bool begins = begins_in_order(need);
+	need->is_held = begins && small_search_holds_slices(need, LEAST_HELD);
 	clip_at_extent(need);
 	errcode_t error = choose_goal(need);
 	if (!error)
@@ -162,6 +176,8 @@ errcode_t large_search(struct file_need *need, struct preallocation *taken)
 	}
 	if (need->mb->policy.ignores_neighbours && found.logical < need_logical(need))
 		need->file->held_end = geometry_to_blocks(&need->mb->geometry, found.logical + found.count);
+	if (begins)
+		small_search_count_slice(need);
 	preallocation_owner_clear_served(own, need->mb);
 	inode_pa_add(&own->list, &found);
 	return preallocation_owner_alloc(own, need->mb, need_logical(need), need_to_clusters(need, need->count), taken);

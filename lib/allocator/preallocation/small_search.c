@@ -37,11 +37,14 @@ bool small_search_joins(const struct file_need *need, const struct locality_grou
  */
 bool small_search_begins_with_slice(const struct file_need *need)
 {
-	const struct worker_preallocation *own = need->worker->preallocation;
-
 	if (need->request->flags & EXT2MB_FILE_UNWRITTEN || !worker_goes_in_order(need->worker))
 		return false;
-	return own->goes_in_order || atomic_load_explicit(&own->pool.slices, memory_order_relaxed) < FIRST_SLICES;
+	return need->worker->preallocation->goes_in_order || !small_search_holds_slices(need, FIRST_SLICES);
+}
+
+bool small_search_holds_slices(const struct file_need *need, uint32_t least)
+{
+	return atomic_load_explicit(&need->worker->preallocation->pool.slices, memory_order_relaxed) >= least;
 }
 
 /*
@@ -122,6 +125,15 @@ static struct locality_group *lock_pool(const struct file_need *need)
 	return pool;
 }
 
+static void join_home(struct ext2mb_file *file, struct locality_group *pool, bool has_slice)
+{
+	file->home = pool;
+	locality_group_join(pool);
+	file->has_slice = has_slice;
+	if (has_slice)
+		atomic_fetch_add_explicit(&pool->slices, 1, memory_order_relaxed);
+}
+
 /* The file's rest goes there when it is closed. It has a slice from its first piece on, or never. */
 static void note_home(const struct file_need *need, struct locality_group *pool, bool has_rest)
 {
@@ -130,11 +142,13 @@ static void note_home(const struct file_need *need, struct locality_group *pool,
 	if (file->home || pool != &need->worker->preallocation->pool || !preallocation_is_ours(need->mb))
 		return;
 	file->began_in_order = worker_goes_in_order(need->worker);
-	file->home = pool;
-	locality_group_join(pool);
-	file->has_slice = has_rest && !file->last_physical;
-	if (file->has_slice)
-		atomic_fetch_add_explicit(&pool->slices, 1, memory_order_relaxed);
+	join_home(file, pool, has_rest && !file->last_physical);
+}
+
+void small_search_count_slice(const struct file_need *need)
+{
+	if (!need->file->home)
+		join_home(need->file, &need->worker->preallocation->pool, true);
 }
 
 bool small_search_gives_more(const struct file_need *need)

@@ -13,6 +13,12 @@ bool small_search_joins(const struct file_need *need, const struct locality_grou
 /* A hint that another thread may change: need->begins_with_slice is what counts. */
 bool small_search_begins_with_slice(const struct file_need *need);
 
+/* Whether so many of the worker's files are held open with what is left of the slices that they began with. A hint. */
+bool small_search_holds_slices(const struct file_need *need, uint32_t least);
+
+/* The file has begun with a preallocation of the worker's that counts like a slice until it is closed. */
+void small_search_count_slice(const struct file_need *need);
+
 /* Whether the file may get more than the request; the surplus becomes its own preallocation. */
 bool small_search_gives_more(const struct file_need *need);
 
