@@ -110,6 +110,6 @@ def find_outside(root: str, folder: str, paths: Iterable[str]) -> str | None:
         if os.path.commonpath((root, place)) != root:
             return f"{path}: lies outside of {root}"
     # The tools see no mounts but their own then.
-    if not landlock_version() and (path := find_in_loop_device(places)):
-        return f"{path}: a loop device has it open, and without Landlock nobody sees whether it is mounted"
+    if not landlock_version() and (used := find_in_loop_device(places)):
+        return f"{used}: a loop device has it open, and without Landlock nobody sees whether it is mounted"
     return None

@@ -92,8 +92,8 @@ def make_read_only(point: str) -> None:
 def enter(stage: str) -> None:
     """The stage becomes this thread's root folder, and the former one is gone."""
     os.chdir(stage)
-    call(stage, "pivot_root", ".", ".")
-    call(stage, "umount2", ".", MNT_DETACH)
+    call("pivot_root(2)", "pivot_root", ".", ".")
+    call("umount2(2)", "umount2", ".", MNT_DETACH)
     os.chdir("/")
 
 

@@ -10,17 +10,16 @@
 
 #include "source/host/open_below.h"
 #include "source/host/output_folders.h"
-#include "support/arena.h"
 #include "support/run/interrupt.h"
 #include "support/vector.h"
 
 #define ENTRIES_BYTES ((size_t)64 << 10)
 
 struct look_directory {
-	const char *name; /* in the arena */
+	size_t name_at;
 	uint32_t parent;
 	uint8_t name_bytes;
-	bool has_outputs;
+	bool has_outputs, was_looked_at;
 	uint64_t key, inode, device;
 };
 
@@ -28,9 +27,11 @@ struct look {
 	const char *path;
 	const struct scan_options *options;
 	int root;
-	struct look_directory *directories; /* those that are still to be looked at are at the end */
+	/* A stack: below a directory are its ancestors, and those of their entries that are still to be looked at. */
+	struct look_directory *directories;
 	size_t count, capacity;
-	struct arena names;
+	char *names; /* of these, in their order; a NUL byte ends each */
+	size_t names_bytes, names_capacity;
 	struct descender descender;
 	struct output_folders outputs;
 	struct folder_sum *sum;
@@ -39,9 +40,10 @@ struct look {
 
 static struct ascent step(const void *tree, uint32_t number)
 {
-	const struct look_directory *directory = &((const struct look *)tree)->directories[number];
+	const struct look *look = tree;
+	const struct look_directory *directory = &look->directories[number];
 
-	return (struct ascent){ directory->name, directory->name_bytes, directory->parent };
+	return (struct ascent){ look->names + directory->name_at, directory->name_bytes, directory->parent };
 }
 
 static errcode_t fail(const struct look *look, uint32_t number, const char *name, errcode_t error,
@@ -57,7 +59,7 @@ static errcode_t add_directory(struct look *look, uint32_t parent, const char *n
 	size_t bytes = strlen(name);
 	uint64_t parent_key = look->count ? look->directories[parent].key : 0;
 	const struct look_directory directory = {
-		.name = arena_copy_string(&look->names, name, bytes),
+		.name_at = look->names_bytes,
 		.name_bytes = (uint8_t)bytes,
 		.parent = parent,
 		.has_outputs = output_folders_have(&look->outputs, status->st_ino, status->st_dev),
@@ -68,9 +70,19 @@ static errcode_t add_directory(struct look *look, uint32_t parent, const char *n
 
 	if (look->count >= UINT32_MAX)
 		return EOVERFLOW;
-	return directory.name ?
-	               vector_add(&look->directories, &look->count, &look->capacity, &directory, sizeof(directory)) :
-	               ENOMEM;
+	errcode_t error = vector_reserve(&look->names, &look->names_capacity, look->names_bytes + bytes + 1, 1);
+
+	if (error)
+		return error;
+	memcpy(look->names + look->names_bytes, name, bytes + 1);
+	look->names_bytes += bytes + 1;
+	return vector_add(&look->directories, &look->count, &look->capacity, &directory, sizeof(directory));
+}
+
+static void remove_last_directory(struct look *look)
+{
+	look->names_bytes = look->directories[--look->count].name_at;
+	descender_forget(&look->descender, (uint32_t)look->count);
 }
 
 /* Is the entry left out by its name? One that is, whatever its type, may be one that cannot even be examined. */
@@ -164,9 +176,16 @@ static errcode_t look_below(struct look *look, struct problem *problem)
 	if (error)
 		return problem_set(problem, error, look->path, "cannot examine");
 	folder_sum_add(look->sum, 0, "", 0, &status, look->directories[0].has_outputs);
-	for (uint32_t number = 0; !error && number < look->count; number++)
-		if (!look->options->one_file_system || look->directories[number].device == status.st_dev)
-			error = look_at_directory(look, number, problem);
+	while (!error && look->count) {
+		struct look_directory *last = &look->directories[look->count - 1];
+
+		if (last->was_looked_at || (look->options->one_file_system && last->device != status.st_dev)) {
+			remove_last_directory(look);
+			continue;
+		}
+		last->was_looked_at = true;
+		error = look_at_directory(look, (uint32_t)look->count - 1, problem);
+	}
 	return error;
 }
 
@@ -183,7 +202,7 @@ errcode_t folder_look(const char *path, const struct scan_options *options, stru
 	errcode_t error = look_below(&look, problem);
 
 	descender_destroy(&look.descender);
-	arena_destroy(&look.names);
+	free(look.names);
 	free(look.outputs.list);
 	free(look.directories);
 	free(look.entries);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The sum of a folder without its tree: what directory_source would read is examined, and forgotten. Memory is for the
- * names of directories alone, and a thread does it.
+ * The sum of a folder without its tree: what directory_source would read is examined, and forgotten. Memory is for
+ * the directories between the folder and the one that is looked at, and for those beside them; a thread does it.
  */
 #pragma once
 

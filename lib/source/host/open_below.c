@@ -115,6 +115,14 @@ void descender_destroy(struct descender *descender)
 	descender->pieces = NULL;
 }
 
+void descender_forget(struct descender *descender, uint32_t directory)
+{
+	if (descender->anchor < 0 || descender->anchor_directory != directory)
+		return;
+	close(descender->anchor);
+	descender->anchor = -1;
+}
+
 /* Opens a directory by its path from an ancestor, which is open at descriptor `at`. The path must fit PATH_MAX. */
 static errcode_t open_between(struct descender *descender, int at, uint32_t ancestor, uint32_t directory, int flags,
                               int *ret)

@@ -37,5 +37,8 @@ struct descender {
 void descender_init(struct descender *descender, int root, ascend_step step, const void *tree);
 void descender_destroy(struct descender *descender);
 
+/* The caller gives the number of this directory to another one. */
+void descender_forget(struct descender *descender, uint32_t directory);
+
 /* A directory for reading; the caller closes it. Errors of open(2), ENOMEM. */
 MUST_CHECK errcode_t descender_open(struct descender *descender, uint32_t directory, int *descriptor);
