@@ -84,8 +84,8 @@ def mounts_below(stage: str) -> Iterator[str]:
 def make_read_only(point: str) -> None:
     try:
         kept = os.statvfs(point).f_flag & (MS_NOSUID | MS_NODEV | MS_NOEXEC)
-    except FileNotFoundError:
-        return  # another mount covers it
+    except (FileNotFoundError, PermissionError):
+        return  # another mount covers it, or nobody whom we start gets there
     mount(None, point, None, MS_REMOUNT | MS_BIND | MS_RDONLY | kept)
 
 
