@@ -6,7 +6,6 @@ ext2mb_sources += \
 	lib/allocator/attach/follow.c \
 	lib/allocator/attach/alloc.c \
 	lib/allocator/check/check.c \
-	lib/allocator/core/bits.c \
 	lib/allocator/core/buddy.c \
 	lib/allocator/core/lock.c \
 	lib/allocator/core/order_set.c \

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "allocator/core/bits.h"
+#include "support/bits.h"
 
 struct bitmaps {
 	const struct volume *volume;

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "allocator/core/bits.h"
 #include "image/block_bitmaps.h"
+#include "support/bits.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
 #include "support/vector.h"

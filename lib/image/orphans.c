@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "allocator/core/bits.h"
 #include "ondisk/orphan_block.h"
 #include "support/bisect.h"
+#include "support/bits.h"
 #include "support/vector.h"
 
 struct reading {

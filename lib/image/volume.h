@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "allocator/fs/fs_zones.h"
-#include "allocator/core/geometry.h"
+#include "ondisk/geometry.h"
 #include "image/damage.h"
 #include "journal/journal_source.h"
 #include "ondisk/views.h"

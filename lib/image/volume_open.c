@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "allocator/core/bits.h"
 #include "image/mounts.h"
 #include "image/volume_channel.h"
+#include "support/bits.h"
 
 static errcode_t read_geometry(ext2_filsys fs, struct volume *volume)
 {

@@ -4,9 +4,9 @@
 
 #include <errno.h>
 
-#include "allocator/core/bits.h"
 #include "allocator/fs/fs_state.h"
 #include "allocator/group/group.h"
+#include "support/bits.h"
 
 static struct fs_access *access_of(struct block_access *access)
 {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 support_sources := \
 	lib/support/arena.c \
+	lib/support/bits.c \
 	lib/support/crc32c.c \
 	lib/support/histogram.c \
 	lib/support/io/file_locks.c \

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "allocator/core/bits.h"
 #include "populate/data/zero_detection.h"
+#include "support/bits.h"
 
 /* A bit for each node whose contents are written. */
 static uint64_t *written_nodes(const struct update_plan *plan)

@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "allocator/core/bits.h"
+#include "support/bits.h"
 #include "allocator/core/arithmetic.h"
 #include "allocator/preallocation/normalize.h"
 #include "seeded_random.h"

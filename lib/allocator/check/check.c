@@ -5,13 +5,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "allocator/core/bits.h"
 #include "allocator/group/group.h"
 #include "allocator/group/group_index.h"
 #include "allocator/group/group_reserved.h"
 #include "allocator/group/inode_group.h"
 #include "allocator/group/totals.h"
 #include "allocator/preallocation/preallocation_register.h"
+#include "support/bits.h"
 
 struct report {
 	char *why;

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "allocator/core/geometry.h"
+#include "ondisk/geometry.h"
 #include "allocator/core/order_set.h"
 #include "allocator/core/policy.h"
 #include "ext2fs/process_claim.h"

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "allocator/core/bits.h"
+#include "support/bits.h"
 
 #define BUDDY_MAX_ORDERS 18 /* of 64 KiB blocks */
 

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "allocator/core/bits.h"
+#include "support/bits.h"
 
 /* The unit test includes this file and here does what another thread might. */
 #ifndef ORDER_SET_MEANWHILE

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "allocator/core/geometry.h"
+#include "ondisk/geometry.h"
 
 struct stripe {
 	uint32_t blocks;   /* 0: none */

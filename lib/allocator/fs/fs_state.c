@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "allocator/core/bits.h"
+#include "support/bits.h"
 #include "ext2fs/ext2mb.h"
 #include "allocator/fs/fs_zones.h"
 

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#include "allocator/core/bits.h"
 #include "support/bisect.h"
+#include "support/bits.h"
 #include "support/vector.h"
 
 /* A zone before merging, with the kind of its metadata. */

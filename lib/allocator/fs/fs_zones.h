@@ -11,7 +11,7 @@
 
 #include <ext2fs/ext2fs.h>
 
-#include "allocator/core/geometry.h"
+#include "ondisk/geometry.h"
 #include "support/problem.h"
 
 struct fs_zone {

@@ -16,9 +16,9 @@
 #include <stdint.h>
 
 #include "allocator/core/buddy.h"
-#include "allocator/core/geometry.h"
 #include "allocator/core/lock.h"
 #include "allocator/group/pending_free.h"
+#include "ondisk/geometry.h"
 
 enum group_state {
 	GROUP_UNTOUCHED, /* only the descriptor has been read */

@@ -4,8 +4,8 @@
 #include <errno.h>
 
 #include "allocator/core/allocator.h"
-#include "allocator/core/bits.h"
 #include "allocator/group/group.h"
+#include "support/bits.h"
 
 errcode_t group_reserved_prepare(struct ext2mb *mb, uint32_t number)
 {

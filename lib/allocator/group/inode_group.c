@@ -3,9 +3,9 @@
 
 #include <errno.h>
 
-#include "allocator/core/bits.h"
 #include "allocator/fs/fs_state.h"
 #include "allocator/group/totals.h"
+#include "support/bits.h"
 
 errcode_t inode_group_load(struct ext2mb *mb, uint32_t number)
 {

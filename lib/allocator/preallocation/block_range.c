@@ -3,10 +3,10 @@
 
 #include <sched.h>
 
-#include "allocator/core/bits.h"
 #include "allocator/group/group.h"
 #include "allocator/group/group_reserved.h"
 #include "allocator/preallocation/preallocation_register.h"
+#include "support/bits.h"
 
 /* The clusters of a word that are used so, as set bits. The group is locked and loaded. */
 static uint64_t word_of(const struct ext2mb *mb, uint32_t number, uint32_t word, enum ext2mb_block_use use)

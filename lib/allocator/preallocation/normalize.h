@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "allocator/core/geometry.h"
 #include "ext2fs/ext2mb.h"
+#include "ondisk/geometry.h"
 
 #define NORMALIZE_END UINT64_C(0xffffffff) /* one past the last logical block that an extent can map */
 

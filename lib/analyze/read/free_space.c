@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "allocator/core/bits.h"
 #include "image/block_bitmaps.h"
 #include "support/bisect.h"
+#include "support/bits.h"
 
 #define BATCH_GROUPS 64 /* of a task; with flex_bg adjacent bitmaps, often of 16 groups, are read at once */
 #define MOST_ZONES 64

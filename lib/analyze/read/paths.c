@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "allocator/core/bits.h"
 #include "support/bisect.h"
+#include "support/bits.h"
 #include "support/vector.h"
 
 /* The kernel takes paths of up to 4096 bytes. Longer ones were made piece by piece; a damaged directory tree may have

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "allocator/core/bits.h"
+#include "support/bits.h"
 #include "tree/contents.h"
 #include "support/vector.h"
 #include "support/run/interrupt.h"

@@ -9,7 +9,7 @@
 
 #include "compare/policies.h"
 #include "image/map_walk.h"
-#include "allocator/core/geometry.h"
+#include "ondisk/geometry.h"
 #include "ondisk/format.h"
 #include "populate/output/output.h"
 #include "simulate/image/file_set.h"

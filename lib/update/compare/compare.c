@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "allocator/core/bits.h"
 #include "image/lookup.h"
+#include "support/bits.h"
 #include "update/compare/comparison.h"
 
 static void hear(void *context, const struct image_damage *damage)

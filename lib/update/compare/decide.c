@@ -3,8 +3,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "allocator/core/bits.h"
 #include "support/bisect.h"
+#include "support/bits.h"
 #include "support/run/interrupt.h"
 #include "support/vector.h"
 #include "update/compare/comparison.h"

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "allocator/core/bits.h"
 #include "image/lookup.h"
+#include "support/bits.h"
 #include "support/run/interrupt.h"
 #include "support/vector.h"
 #include "update/build/plain_path.h"

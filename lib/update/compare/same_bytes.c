@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "allocator/core/bits.h"
+#include "support/bits.h"
 #include "support/run/interrupt.h"
 #include "support/vector.h"
 #include "update/compare/comparison.h"

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "allocator/core/bits.h"
 #include "ondisk/file_map.h"
+#include "support/bits.h"
 #include "update/build/xattr_list.h"
 #include "update/compare/folded_names.h"
 

@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "allocator/core/bits.h"
 #include "ext2fs/fs_errors.h"
+#include "support/bits.h"
 #include "transaction/rehearsal.h"
 
 #define ACTION "cannot update"

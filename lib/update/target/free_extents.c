@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "allocator/core/bits.h"
+#include "support/bits.h"
 #include "support/vector.h"
 
 #define WINDOW_GROUPS 16u

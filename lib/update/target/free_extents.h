@@ -11,8 +11,8 @@
  */
 #pragma once
 
-#include "allocator/core/geometry.h"
 #include "ext2fs/ext2mb.h"
+#include "ondisk/geometry.h"
 #include "support/problem.h"
 
 struct listed_extent {

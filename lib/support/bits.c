@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "allocator/core/bits.h"
+#include "support/bits.h"
 
 #include <endian.h>
 #include <string.h>
