@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "ext2fs/fs_errors.h"
+#include "filesystem/fs_errors.h"
 
 static void close_allocator(struct filesystem *filesystem)
 {

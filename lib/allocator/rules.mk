@@ -16,7 +16,6 @@ ext2mb_sources += \
 	lib/allocator/free/marked.c \
 	lib/allocator/free/sync.c \
 	lib/allocator/fs/fs_state.c \
-	lib/allocator/fs/fs_zones.c \
 	lib/allocator/group/group.c \
 	lib/allocator/group/group_index.c \
 	lib/allocator/group/group_reserved.c \

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# libext2mb is what lies here and in lib/journal, lib/transaction, lib/allocator and lib/orphan: one archive.
+# libext2mb is what lies here and in lib/transaction, lib/allocator and lib/orphan: one archive.
 ext2mb_sources := \
-	lib/ext2fs/fs_errors.c \
 	lib/ext2fs/messages.c \
 	lib/ext2fs/process_claim.c \
 	lib/ext2fs/sized_struct.c

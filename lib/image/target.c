@@ -11,7 +11,7 @@
 
 #include <blkid/blkid.h>
 
-#include "ext2fs/fs_errors.h"
+#include "filesystem/fs_errors.h"
 #include "image/volume.h"
 #include "support/io/whole_io.h"
 

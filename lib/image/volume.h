@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stddef.h>
 
-#include "allocator/fs/fs_zones.h"
+#include "filesystem/fs_zones.h"
 #include "ondisk/geometry.h"
 #include "image/damage.h"
 #include "journal/journal_source.h"

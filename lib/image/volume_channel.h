@@ -2,7 +2,7 @@
 /* The channel through which libext2fs reads a volume's superblock and descriptors. */
 #pragma once
 
-#include "ext2fs/fs_errors.h"
+#include "filesystem/fs_errors.h"
 #include "image/volume.h"
 
 /*

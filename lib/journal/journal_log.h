@@ -3,7 +3,7 @@
  * folder. */
 #pragma once
 
-#include "ext2fs/journal_err.h"
+#include "journal/journal_err.h"
 #include "journal/journal_source.h"
 #include "ondisk/journal_view.h"
 

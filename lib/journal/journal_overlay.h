@@ -33,7 +33,7 @@
  */
 #pragma once
 
-#include "ext2fs/journal_err.h"
+#include "journal/journal_err.h"
 #include "journal/journal_source.h"
 
 struct journal_overlay;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-ext2mb_sources += \
+journal_sources := \
 	lib/journal/journal_log.c \
 	lib/journal/journal_overlay.c \
 	lib/journal/journal_scan.c

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "ext2fs/ext2mb.h"
-#include "ext2fs/fs_errors.h"
+#include "filesystem/fs_errors.h"
 #include "ondisk/orphan_block.h"
 
 /* Maps each block of the file. */

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "ext2fs/ext2mb_err.h"
-#include "ext2fs/fs_errors.h"
+#include "filesystem/fs_errors.h"
 #include "support/bisect.h"
 
 static errcode_t add_fixed(struct layout *layout, uint64_t start, uint64_t count, bool is_backup)

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "ext2fs/ext2mb_err.h"
-#include "ext2fs/fs_errors.h"
-#include "ext2fs/journal_err.h"
+#include "filesystem/fs_errors.h"
+#include "journal/journal_err.h"
 #include "journal/journal_overlay.h"
 #include "ondisk/journal_block.h"
 #include "transaction/block_writer.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "ext2fs/ext2mb.h"
-#include "ext2fs/fs_errors.h"
+#include "filesystem/fs_errors.h"
 #include "transaction/replay.h"
 
 errcode_t start_backing(struct channel_state *state)

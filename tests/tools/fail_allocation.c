@@ -51,7 +51,7 @@ static bool is_within(const char *function)
 
 /*
  * libext2fs (1.47.0 to 1.47.2) crashes when these have no memory: it clears what it has not got, frees what it has not
- * set, goes on without a cache. Our code sees to it that there is some before it calls them (ext2fs/fs_errors.h).
+ * set, goes on without a cache. Our code sees to it that there is some before it calls them (filesystem/fs_errors.h).
  * So does libarchive (3.6.2): it uses an entry that it has not got, and filters while it opens an archive, such as
  * liblzma's decoder that liblzma had no memory for. And json-c (0.16): it uses a name that it has not got.
  */

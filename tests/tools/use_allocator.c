@@ -8,7 +8,7 @@
 
 #include "ext2fs/ext2mb.h"
 #include "ext2fs/ext2mb_err.h"
-#include "ext2fs/fs_errors.h"
+#include "filesystem/fs_errors.h"
 
 #define EXTENTS 200
 #define FILES 3

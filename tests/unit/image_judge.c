@@ -8,7 +8,7 @@
 
 #include <ext2fs/ext2fs.h>
 
-#include "ext2fs/fs_errors.h"
+#include "filesystem/fs_errors.h"
 #include "image/contents.h"
 #include "image/directory_walk.h"
 #include "image/xattrs.h"

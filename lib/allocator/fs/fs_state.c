@@ -6,7 +6,7 @@
 
 #include "support/bits.h"
 #include "ext2fs/ext2mb.h"
-#include "allocator/fs/fs_zones.h"
+#include "filesystem/fs_zones.h"
 
 /* All open allocators. A handle of libext2fs has no field that could say that it has one. */
 static struct {

@@ -14,7 +14,7 @@
 #include <ext2fs/ext2fs.h>
 
 #include "allocator/core/stripe.h"
-#include "allocator/fs/fs_zones.h"
+#include "filesystem/fs_zones.h"
 #include "support/problem.h"
 
 struct fs_state {

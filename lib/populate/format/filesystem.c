@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "ext2fs/fs_errors.h"
+#include "filesystem/fs_errors.h"
 #include "populate/format/child.h"
 #include "populate/format/likeness.h"
 #include "populate/format/mke2fs.h"

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <uuid/uuid.h>
 
-#include "ext2fs/fs_errors.h"
+#include "filesystem/fs_errors.h"
 #include "image/inode.h"
 #include "populate/plan/block_runs.h"
 #include "source/disk/place.h"

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "ext2fs/fs_errors.h"
+#include "filesystem/fs_errors.h"
 #include "populate/format/filesystem.h"
 #include "populate/format/likeness.h"
 #include "populate/metadata/inodes.h"

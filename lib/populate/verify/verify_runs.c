@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "ext2fs/fs_errors.h"
+#include "filesystem/fs_errors.h"
 #include "populate/plan/block_runs.h"
 
 struct visiting {

@@ -9,7 +9,7 @@
 
 #include "compare/user_library.h"
 #include "allocator/core/allocator.h"
-#include "ext2fs/fs_errors.h"
+#include "filesystem/fs_errors.h"
 #include "image/inode.h"
 #include "populate/format/child.h"
 

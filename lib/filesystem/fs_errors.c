@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ext2fs/fs_errors.h"
+#include "filesystem/fs_errors.h"
 
 #include <inttypes.h>
 #include <sys/stat.h>

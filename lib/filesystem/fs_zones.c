@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "allocator/fs/fs_zones.h"
+#include "filesystem/fs_zones.h"
 
 #include <errno.h>
 
