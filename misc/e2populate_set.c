@@ -2,6 +2,7 @@
 /* What e2populate's options do to the command, where the field alone is not enough. */
 #include "e2populate_set.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@ void command_check(struct command *command, errcode_t error, int status)
 	if (!error)
 		return;
 	print_problem(&command->problem);
-	exit(status);
+	exit(error == ENOMEM ? EXIT_FAILURE : status);
 }
 
 void set_list_inputs(struct command *command, const struct taken_option *option)

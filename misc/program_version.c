@@ -4,12 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "support/cleanup.h"
 #include "support/run/children.h"
 
 extern char **environ;
@@ -34,6 +33,25 @@ static errcode_t start(const char *path, int output, pid_t *child)
 	return error;
 }
 
+/* Reads all: a program that could not write the rest would be ended by SIGPIPE. */
+static void read_line(int input, char line[PROGRAM_VERSION_BYTES])
+{
+	char more[PROGRAM_VERSION_BYTES];
+	size_t filled = 0;
+	ssize_t got;
+
+	do {
+		const bool has_room = filled < PROGRAM_VERSION_BYTES - 1;
+
+		got = read(input, has_room ? line + filled : more,
+		           has_room ? PROGRAM_VERSION_BYTES - 1 - filled : sizeof(more));
+		if (got > 0 && has_room)
+			filled += (size_t)got;
+	} while (got > 0 || (got < 0 && errno == EINTR));
+	line[filled] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+}
+
 errcode_t program_version(const char *path, char line[PROGRAM_VERSION_BYTES])
 {
 	int ends[2], status = 0;
@@ -46,18 +64,12 @@ errcode_t program_version(const char *path, char line[PROGRAM_VERSION_BYTES])
 	errcode_t error = start(path, ends[1], &child);
 
 	close(ends[1]);
-	SCOPE_FCLOSE FILE *stream = fdopen(ends[0], "r");
-
-	if (!stream || !fgets(line, PROGRAM_VERSION_BYTES, stream))
-		*line = '\0';
-	/* A program that could not write the rest would be ended by SIGPIPE. */
-	while (stream && fgetc(stream) != EOF)
-		;
+	read_line(ends[0], line);
+	close(ends[0]);
 	errcode_t wait_error = children_wait(error ? -1 : child, &status);
 
 	if (error || wait_error)
 		return error ? error : wait_error;
-	line[strcspn(line, "\n")] = '\0';
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
 		*line = '\0';
 	return 0;

@@ -109,8 +109,14 @@ static errcode_t ask_versions(struct run_files *files)
 		struct run_program *program = &files->programs[i];
 		char line[PROGRAM_VERSION_BYTES];
 
+		if (program->version || !program->path)
+			continue;
+		errcode_t error = program_version(program->path, line);
+
+		if (error == ENOMEM || error == EAGAIN)
+			return error;
 		/* A program that says nothing has no version, and its size and times count. */
-		if (program->version || !program->path || program_version(program->path, line) || !*line)
+		if (error || !*line)
 			continue;
 		size_t bytes = strlen(program->name);
 		bool has_name = !strncmp(line, program->name, bytes) && line[bytes] == ' ';

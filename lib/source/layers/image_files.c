@@ -67,7 +67,7 @@ bool image_files_have(const struct image_files *files, const char *name)
 		return tar_members_have(files->members, name);
 	SCOPE_FREE char *path = path_from(files->path, name);
 
-	return path && access(path, F_OK) == 0;
+	return !path || access(path, F_OK) == 0;
 }
 
 errcode_t image_files_find(const struct image_files *files, const char *name, struct image_file *file,
