@@ -4,21 +4,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "populate/format/mke2fs.h"
 #include "source/kind/run_host.h"
 #include "source/labels/file_contexts.h"
 #include "source/unpack/sparse_file.h"
 #include "source/unpack/spool_directory.h"
-
-/* The argument of one of mke2fs's options; NULL: it is not given. */
-static const char *mke2fs_argument(const struct populate_options *options, const char *letter)
-{
-	const char *last = NULL;
-
-	for (char *const *option = options->mke2fs; option && *option; option++)
-		if (!strncmp(*option, letter, strlen(letter)))
-			last = *option + strlen(letter);
-	return last;
-}
 
 struct named {
 	const char *role, *path; /* NULL: there is none */

@@ -52,6 +52,16 @@ static const char *features_given(const struct populate_options *options)
 	return last;
 }
 
+const char *mke2fs_argument(const struct populate_options *options, const char *word)
+{
+	const char *last = NULL;
+
+	for (char *const *option = options->mke2fs; option && *option; option++)
+		if (!strncmp(*option, word, strlen(word)))
+			last = *option + strlen(word);
+	return last;
+}
+
 bool mke2fs_is_told_none(const struct populate_options *options)
 {
 	const char *given = features_given(options);

@@ -32,6 +32,9 @@ MUST_CHECK errcode_t mke2fs_run(const struct mke2fs_run *run, struct problem *pr
 /* Does the last -O that names the feature say that it is not to be set? */
 bool mke2fs_is_told_not(const struct populate_options *options, const char *feature);
 
+/* The last argument of an option that is given to mke2fs ("-J"); NULL: it is not given. */
+const char *mke2fs_argument(const struct populate_options *options, const char *word);
+
 /* Does the last -O begin anew, with no features at all? */
 bool mke2fs_is_told_none(const struct populate_options *options);
 

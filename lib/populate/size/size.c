@@ -4,11 +4,13 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "populate/format/likeness.h"
+#include "populate/format/mke2fs.h"
 #include "populate/plan/base_image.h"
 #include "populate/size/default_blocks.h"
 #include "populate/size/size_trial.h"
@@ -22,6 +24,9 @@
 
 /* The first guess is nearly always large enough. If no size is, this ends the search soon. */
 #define MOST_GROWING 16
+
+/* More than the 10240000 blocks of 64 KiB that mke2fs allows. */
+#define MOST_JOURNAL_MIB (1u << 20)
 
 /* Sizes are in KiB, the unit that mke2fs gets. */
 struct size_search {
@@ -123,6 +128,20 @@ static uint64_t content_bytes(const struct tree *tree)
 	return bytes;
 }
 
+/* The size of the journal that -J names; 0: none, or mke2fs will refuse it. */
+static uint64_t asked_journal_bytes(const struct populate_options *options)
+{
+	const char *word = mke2fs_argument(options, "-J");
+	uint64_t mib = 0;
+
+	for (; word; word = strchr(word, ',')) {
+		word += *word == ',';
+		if (sscanf(word, "size=%" SCNu64, &mib) == 1)
+			break;
+	}
+	return mib < MOST_JOURNAL_MIB ? mib << 20 : 0;
+}
+
 /* Returns a first size that is surely large enough, to see how this mke2fs formats it. */
 static uint64_t first_guess_kib(const struct sizing *sizing)
 {
@@ -133,6 +152,7 @@ static uint64_t first_guess_kib(const struct sizing *sizing)
 
 	/* mke2fs refuses a journal that takes more than half of the filesystem. */
 	bytes += 2 * like->journal_blocks << (like->super.s_log_block_size + EXT2_MIN_BLOCK_LOG_SIZE);
+	bytes += 2 * asked_journal_bytes(options);
 
 	/* This counts a block and an inode for each node, and one and a half times the largest journal. */
 	uint64_t kib = (bytes + bytes / 16) / 1024 + 8ull * tree->node_count + 65536;
