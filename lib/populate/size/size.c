@@ -152,12 +152,14 @@ static uint64_t first_guess_kib(const struct sizing *sizing)
 
 	/* mke2fs refuses a journal that takes more than half of the filesystem. */
 	bytes += 2 * like->journal_blocks << (like->super.s_log_block_size + EXT2_MIN_BLOCK_LOG_SIZE);
-	bytes += 2 * asked_journal_bytes(options);
 
 	/* This counts a block and an inode for each node, and one and a half times the largest journal. */
 	uint64_t kib = (bytes + bytes / 16) / 1024 + 8ull * tree->node_count + 65536;
 
-	return kib / (100 - options->free_percent) * 100;
+	kib = kib / (100 - options->free_percent) * 100;
+	const uint64_t journal_kib = 2 * asked_journal_bytes(options) / 1024;
+
+	return kib < journal_kib ? kib + journal_kib : kib;
 }
 
 /*
