@@ -2,7 +2,7 @@
 """--root: what a list names lies below one folder, and what runs can open nothing else, whatever becomes of its links.
 
 The kernel's Landlock holds for the thread that asks for it, and for all that this thread starts; where it is missing,
-mounts of its own do. Where there are neither, no task is run: the tools open what they read and make by names, and a
+mounts of its own do. On a host with neither, no task is run: the tools open what they read and make by names, and a
 link could be changed after we have looked at it.
 """
 import os

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """--root where the kernel has no Landlock: a thread's own mounts, with nothing but what it may open.
 
-Names lead to the same places as outside, or to none. What root's threads start has numbers of processes of its own,
-too: else it could follow /proc/PID/root of others. An ordinary user makes mounts in a user namespace, where the kernel
-refuses that, and where files of others seem to be nobody's, so that the worker refuses folders with those.
+Names lead to the same places as outside, or to none. Tools that root's threads start have numbers of processes of
+their own, too: else one could follow /proc/PID/root of others. An ordinary user makes mounts in a user namespace,
+where the kernel refuses that, and where files of others seem to be nobody's, so that the worker refuses folders with
+those.
 """
 import os
 import subprocess

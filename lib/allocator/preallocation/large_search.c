@@ -7,7 +7,7 @@
 #include "allocator/preallocation/small_search.h"
 
 #define LEAST_HELD 32u                  /* files that are held open at once; fewer may be growing side by side */
-#define HELD_CLUSTERS 64u               /* a file that begins with more is none of a package's many small ones */
+#define HELD_CLUSTERS 64u               /* a file that begins with more is not one of many small ones */
 #define CHUNK_BYTES (UINT64_C(8) << 20) /* as for writes inside a file (normalize.c) */
 
 /*
