@@ -67,6 +67,16 @@ void small_image_open(struct small_image *image, const struct ext2mb_options *op
 	ck_assert_ok(ext2mb_worker_open(image->mb, &image->worker));
 }
 
+void small_image_close(struct small_image *image)
+{
+	ck_assert_ok(ext2mb_sync(image->mb));
+	mb_check(image->mb);
+	ext2mb_worker_close(image->worker);
+	ck_assert_uint_eq(ext2mb_reserved_blocks(image->mb), 0);
+	ck_assert_ok(ext2mb_close(image->mb));
+	ck_assert_ok(ext2fs_close(image->fs));
+}
+
 void small_image_open_policy(struct small_image *image, const struct policy_options *options)
 {
 	image->fs = mb_image_open();
@@ -230,4 +240,13 @@ uint64_t mb_operations(uint64_t otherwise)
 	const char *text = getenv("TEST_OPERATIONS");
 
 	return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+void mb_expect_free_extents(struct ext2mb *mb, unsigned int most)
+{
+	ck_assert_ok(ext2mb_sync(mb));
+	unsigned int extents = mb_free_extents(mb);
+
+	printf("# %u free extents, at most %u\n", extents, most);
+	ck_assert_uint_le(extents, most);
 }

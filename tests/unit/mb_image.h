@@ -51,6 +51,9 @@ struct small_image {
 void small_image_open(struct small_image *image, const struct ext2mb_options *options);
 void small_image_open_policy(struct small_image *image, const struct policy_options *options);
 
+/* With its worker, after a check: nothing is reserved any longer. */
+void small_image_close(struct small_image *image);
+
 /* A byte for every cluster, or every inode (number 1 first): 1 if in use, read by a fresh libext2fs. */
 uint8_t *mb_image_read_clusters(uint64_t *count);
 uint8_t *mb_image_read_inodes(uint64_t *count);
@@ -72,6 +75,9 @@ void mb_check(struct ext2mb *mb);
 
 /* How many free extents there are; those of neighbouring groups are one. */
 unsigned int mb_free_extents(struct ext2mb *mb);
+
+/* After a sync there are no more of them than this. */
+void mb_expect_free_extents(struct ext2mb *mb, unsigned int most);
 
 /*
  * Options from TEST_POLICY, a policy with choices added or dropped ("base +try-lock", "series -ordered-sets

@@ -9,16 +9,6 @@
 #include "seeded_random.h"
 #include "unit.h"
 
-static void close_image(struct small_image *image)
-{
-	ck_assert_ok(ext2mb_sync(image->mb));
-	mb_check(image->mb);
-	ext2mb_worker_close(image->worker);
-	ck_assert_uint_eq(ext2mb_reserved_blocks(image->mb), 0);
-	ck_assert_ok(ext2mb_close(image->mb));
-	ck_assert_ok(ext2fs_close(image->fs));
-}
-
 enum { FILES = 100 };
 
 static struct ext2mb_file *open_one(struct small_image *image, unsigned int number, uint64_t final)
@@ -92,11 +82,9 @@ START_TEST(test_together)
 	}
 	for (unsigned int number = 0; cases[_i].stays_open && number < FILES; number++)
 		ext2mb_file_close(image.worker, files[number]);
-	ck_assert_ok(ext2mb_sync(image.mb));
-	printf("# %u free extents, %u before\n", mb_free_extents(image.mb), before);
 	ck_assert_uint_eq(pieces, FILES);
-	ck_assert_uint_le(mb_free_extents(image.mb), before + cases[_i].more);
-	close_image(&image);
+	mb_expect_free_extents(image.mb, before + cases[_i].more);
+	small_image_close(&image);
 }
 END_TEST
 
@@ -126,7 +114,7 @@ START_TEST(test_goes_on)
 		ext2mb_file_close(image.worker, file);
 	}
 	ck_assert_uint_eq(pieces, 10);
-	close_image(&image);
+	small_image_close(&image);
 }
 END_TEST
 
@@ -184,7 +172,7 @@ START_TEST(test_no_order)
 	printf("# %u pieces\n", pieces);
 	ck_assert_uint_le(pieces, 4);
 	ext2mb_file_close(image.worker, file);
-	close_image(&image);
+	small_image_close(&image);
 }
 END_TEST
 

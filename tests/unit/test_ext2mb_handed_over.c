@@ -30,16 +30,6 @@ static struct ext2mb_file *write_small(struct ext2mb_worker *worker, unsigned in
 	return file;
 }
 
-static void close_image(struct small_image *image)
-{
-	ck_assert_ok(ext2mb_sync(image->mb));
-	mb_check(image->mb);
-	ext2mb_worker_close(image->worker);
-	ck_assert_uint_eq(ext2mb_reserved_blocks(image->mb), 0);
-	ck_assert_ok(ext2mb_close(image->mb));
-	ck_assert_ok(ext2fs_close(image->fs));
-}
-
 /* A package manager reserves and writes all files of a package, and closes them then. Without order in the first three.
  */
 START_TEST(test_held_open)
@@ -56,10 +46,8 @@ START_TEST(test_held_open)
 		files[number] = write_small(image.worker, number, 1 + random_below(&random, MOST_BLOCKS), flags);
 	for (unsigned int number = 0; number < DIRECTORIES * FILES; number++)
 		ext2mb_file_close(image.worker, files[number]);
-	ck_assert_ok(ext2mb_sync(image.mb));
-	printf("# %u free extents, %u before\n", mb_free_extents(image.mb), before);
-	ck_assert_uint_le(mb_free_extents(image.mb), before + (_i ? 16 : 3 * FILES));
-	close_image(&image);
+	mb_expect_free_extents(image.mb, before + (_i ? 16 : 3 * FILES));
+	small_image_close(&image);
 }
 END_TEST
 
@@ -82,10 +70,8 @@ START_TEST(test_closed_by_another)
 		ext2mb_file_close(other, file);
 	}
 	ext2mb_worker_close(other);
-	ck_assert_ok(ext2mb_sync(image.mb));
-	printf("# %u free extents, %u before\n", mb_free_extents(image.mb), before);
-	ck_assert_uint_le(mb_free_extents(image.mb), before + 16);
-	close_image(&image);
+	mb_expect_free_extents(image.mb, before + 16);
+	small_image_close(&image);
 }
 END_TEST
 
@@ -116,7 +102,7 @@ START_TEST(test_worker_gone)
 	ext2mb_worker_close(workers[1]);
 	ck_assert_ok(ext2mb_sync(image.mb));
 	ck_assert_uint_eq(ext2mb_reserved_blocks(image.mb), 0);
-	close_image(&image);
+	small_image_close(&image);
 }
 END_TEST
 

@@ -6,16 +6,6 @@
 #include "mb_image.h"
 #include "unit.h"
 
-static void close_image(struct small_image *image)
-{
-	ck_assert_ok(ext2mb_sync(image->mb));
-	mb_check(image->mb);
-	ext2mb_worker_close(image->worker);
-	ck_assert_uint_eq(ext2mb_reserved_blocks(image->mb), 0);
-	ext2mb_close(image->mb);
-	ck_assert_ok(ext2fs_close(image->fs));
-}
-
 struct growing {
 	struct ext2mb_file *file;
 	uint64_t blocks, start, end;
@@ -91,7 +81,7 @@ START_TEST(test_unpacked)
 		ck_assert_uint_le(pieces, DIRECTORIES * FILES * 21 / 20);
 		ck_assert_uint_le(mb_free_extents(image.mb), before + 8);
 	}
-	close_image(&image);
+	small_image_close(&image);
 }
 END_TEST
 
@@ -124,7 +114,7 @@ START_TEST(test_copied)
 	ck_assert_ok(ext2mb_sync(image.mb));
 	ck_assert_uint_le(last - first, sum * 5 / 4);
 	ck_assert_uint_le(mb_free_extents(image.mb), before + 8);
-	close_image(&image);
+	small_image_close(&image);
 }
 END_TEST
 
@@ -150,7 +140,7 @@ START_TEST(test_in_part)
 		}
 	}
 	ck_assert_uint_eq(part.pieces, 1);
-	close_image(&image);
+	small_image_close(&image);
 }
 END_TEST
 
@@ -175,7 +165,7 @@ START_TEST(test_to_and_fro)
 		behind[directory] = file.end;
 	}
 	ck_assert_uint_eq(jumps, DIRECTORIES);
-	close_image(&image);
+	small_image_close(&image);
 }
 END_TEST
 
@@ -214,7 +204,7 @@ START_TEST(test_several_groups)
 	ck_assert_uint_eq(file.pieces, 1);
 	ck_assert_uint_eq(file.start, 4 * group + 1);
 	end(&image, &file);
-	close_image(&image);
+	small_image_close(&image);
 }
 END_TEST
 
@@ -236,7 +226,7 @@ START_TEST(test_begins_group)
 	ck_assert_uint_eq(file.start, 20 * group);
 	ck_assert_uint_eq(file.pieces, 1);
 	end(&image, &file);
-	close_image(&image);
+	small_image_close(&image);
 }
 END_TEST
 

@@ -6,16 +6,6 @@
 #include "seeded_random.h"
 #include "unit.h"
 
-static void close_image(struct small_image *image)
-{
-	ck_assert_ok(ext2mb_sync(image->mb));
-	mb_check(image->mb);
-	ext2mb_worker_close(image->worker);
-	ck_assert_uint_eq(ext2mb_reserved_blocks(image->mb), 0);
-	ck_assert_ok(ext2mb_close(image->mb));
-	ck_assert_ok(ext2fs_close(image->fs));
-}
-
 /* Writes it and closes it. A directory has every 128th inode, as ext2mb_inode_alloc() gives them. */
 static struct ext2mb_extent write_file(struct small_image *image, unsigned int number, unsigned int directory,
                                        uint64_t blocks)
@@ -58,10 +48,8 @@ START_TEST(test_no_order)
 
 		write_file(&image, number, directory, 1 + random_below(&random, 1 + random_below(&random, 6)));
 	}
-	ck_assert_ok(ext2mb_sync(image.mb));
-	printf("# %u free extents, %u before\n", mb_free_extents(image.mb), before);
-	ck_assert_uint_le(mb_free_extents(image.mb), before + 12);
-	close_image(&image);
+	mb_expect_free_extents(image.mb, before + 12);
+	small_image_close(&image);
 }
 END_TEST
 
@@ -85,7 +73,7 @@ START_TEST(test_few)
 	}
 	printf("# %u jumps\n", jumps);
 	ck_assert_uint_le(jumps, 3 * 12);
-	close_image(&image);
+	small_image_close(&image);
 }
 END_TEST
 
@@ -103,10 +91,8 @@ START_TEST(test_then_in_order)
 	for (unsigned int directory = 30; directory < 90; directory++)
 		for (unsigned int file = 0; file < 12; file++)
 			write_file(&image, number++, directory, 1 + file % 3);
-	ck_assert_ok(ext2mb_sync(image.mb));
-	printf("# %u free extents, %u before\n", mb_free_extents(image.mb), before);
-	ck_assert_uint_le(mb_free_extents(image.mb), before + 5);
-	close_image(&image);
+	mb_expect_free_extents(image.mb, before + 5);
+	small_image_close(&image);
 }
 END_TEST
 
@@ -134,10 +120,8 @@ START_TEST(test_held_open)
 	}
 	for (unsigned int number = 0; number < 400; number++)
 		ext2mb_file_close(image.worker, files[number]);
-	ck_assert_ok(ext2mb_sync(image.mb));
-	printf("# %u free extents, %u before\n", mb_free_extents(image.mb), before);
-	ck_assert_uint_le(mb_free_extents(image.mb), before + 100);
-	close_image(&image);
+	mb_expect_free_extents(image.mb, before + 100);
+	small_image_close(&image);
 }
 END_TEST
 

@@ -76,7 +76,7 @@ static errcode_t alloc_next(struct ext2mb_worker *worker, const struct scan_requ
 }
 
 /*
- * Where many directories are written to and fro, each would leave the rest of its last preallocation as a hole. So
+ * If many directories are written to and fro, each would leave the rest of its last preallocation as a hole. So
  * after the first one a directory gets what its files need, from the group's first run that is long enough. As long as
  * most groups are nearly free, the first ones lie side by side from the group's start on.
  */

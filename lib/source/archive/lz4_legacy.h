@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where a stream of lz4's legacy format ends, which the kernel's initramfs has. It is blocks, each after its size in
- * four bytes, and nothing says that no further one follows: the first bytes of a gzip stream are a possible size.
+ * Finds the end of a stream of lz4's legacy format, which the kernel's initramfs has. It is blocks, each after its size
+ * in four bytes, and nothing says that no further one follows: the first bytes of a gzip stream are a possible size.
  */
 #pragma once
 
