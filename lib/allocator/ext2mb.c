@@ -13,6 +13,7 @@
 #include "allocator/fs/fs_state.h"
 #include "allocator/group/group_index.h"
 #include "allocator/group/totals.h"
+#include "allocator/group/inode_group.h"
 #include "allocator/inode/inode_alloc.h"
 #include "allocator/preallocation/block_range.h"
 #include "allocator/preallocation/preallocation_register.h"
@@ -385,6 +386,20 @@ errcode_t ext2mb_inode_alloc(struct ext2mb_worker *worker, const struct ext2mb_i
 	if (ours->flags & ~(uint64_t)INODE_FLAGS)
 		return EXT2MB_ET_BAD_ARGUMENT;
 	return inode_alloc(worker, ours, ino);
+}
+
+errcode_t ext2mb_query_inode(struct ext2mb *mb, ext2_ino_t ino, int *is_in_use)
+{
+	uint32_t group, index;
+
+	if (!mb || !is_in_use)
+		return EXT2MB_ET_BAD_ARGUMENT;
+	errcode_t error = inode_group_enter(mb, ino, &group, &index);
+
+	*is_in_use = !error;
+	if (!error)
+		lock_release(&mb->groups[group].inodes.lock);
+	return error == EXT2MB_ET_DOUBLE_FREE ? 0 : error;
 }
 
 errcode_t ext2mb_inode_free(struct ext2mb_worker *worker, ext2_ino_t ino, int is_directory)

@@ -144,6 +144,13 @@ size_t fs_zones_search(const struct fs_zones *zones, uint64_t block)
 	return BISECT(zones->count, item, zones->items[item].start + zones->items[item].count > block);
 }
 
+bool fs_zones_overlap(const struct fs_zones *zones, uint64_t block, uint64_t count)
+{
+	size_t index = fs_zones_search(zones, block);
+
+	return index < zones->count && zones->items[index].start < block + count;
+}
+
 bool fs_zones_next(const struct fs_zones *zones, const struct geometry *geometry, uint32_t group,
                    struct zone_walk *walk)
 {

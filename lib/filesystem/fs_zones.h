@@ -36,6 +36,9 @@ void fs_zones_free(struct fs_zones *zones);
 /* The index of the first zone that ends after block; count if there is none. Any thread. */
 size_t fs_zones_search(const struct fs_zones *zones, uint64_t block);
 
+/* True if one of the blocks is in a zone. Any thread. */
+bool fs_zones_overlap(const struct fs_zones *zones, uint64_t block, uint64_t count);
+
 /* Iterates over the clusters of a group that zones occupy. Zero-initialise. */
 struct zone_walk {
 	size_t index;

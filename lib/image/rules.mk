@@ -12,7 +12,6 @@ image_sources := \
 	lib/image/mounts.c \
 	lib/image/orphans.c \
 	lib/image/replayed.c \
-	lib/image/sink_access.c \
 	lib/image/target.c \
 	lib/image/transaction_sink.c \
 	lib/image/volume.c \

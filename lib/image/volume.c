@@ -16,6 +16,7 @@ void volume_close(struct volume *volume)
 	close(volume->descriptor);
 	journal_overlay_free(volume->overlay);
 	free(volume->group);
+	free(volume->suspect);
 	fs_zones_free(&volume->zones);
 }
 

@@ -61,6 +61,7 @@ struct volume {
 	bool is_at_rest;
 	bool has_orphans; /* inodes in use that have no links */
 	struct volume_group *group;
+	uint64_t *suspect;                     /* owned: a bit for each group, of fs_zones_find() */
 	struct fs_zones zones;                 /* where the filesystem's own metadata lies */
 	uint64_t free_blocks, reserved_blocks; /* as the superblock says */
 	struct read_budget *budget;            /* the caller's; NULL: all is read */

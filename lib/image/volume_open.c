@@ -88,14 +88,14 @@ static void read_group(ext2_filsys fs, const struct volume *volume, uint32_t num
 static errcode_t read_groups(ext2_filsys fs, struct volume *volume)
 {
 	uint32_t groups = volume->geometry.groups;
-	SCOPE_FREE uint64_t *suspect = calloc(bits_words(groups), sizeof(*suspect));
 
+	volume->suspect = calloc(bits_words(groups), sizeof(*volume->suspect));
 	volume->group = calloc(groups, sizeof(*volume->group));
-	if (!volume->group || !suspect)
+	if (!volume->group || !volume->suspect)
 		return ENOMEM;
 	for (uint32_t number = 0; number < groups; number++)
 		read_group(fs, volume, number, &volume->group[number]);
-	return fs_zones_find(fs, &volume->geometry, &volume->zones, suspect);
+	return fs_zones_find(fs, &volume->geometry, &volume->zones, volume->suspect);
 }
 
 /* Finds the device's end, so that blocks beyond it, which a hostile superblock may claim, cost no time. */
@@ -137,8 +137,10 @@ static errcode_t read_all(ext2_filsys fs, struct volume *volume)
 	volume->is_read_only = volume->is_mounted && mounts_of(volume->path) == MOUNTS_READ_ONLY;
 	volume->is_at_rest = !volume->is_mounted && !volume->needs_recovery;
 	error = read_groups(fs, volume);
-	if (error)
+	if (error) {
 		free(TAKE(volume->group));
+		free(TAKE(volume->suspect));
+	}
 	return error;
 }
 
@@ -177,6 +179,7 @@ errcode_t volume_overlay(struct volume *volume, struct journal_overlay *overlay,
 	volume->overlay = overlay;
 	volume->is_replayed = true;
 	free(TAKE(volume->group));
+	free(TAKE(volume->suspect));
 	fs_zones_free(&volume->zones);
 	return read_filesystem(volume, problem);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A filesystem that is changed block by block: functions of the caller's, through which code in this folder reads,
- * changes and writes inodes, maps and quota files. Two callers provide them: libext2mb through fs->io
- * (orphan/fs_access.h), and an update through a sink (image/sink_access.h). Code here does no I/O of its own.
+ * changes and writes inodes, maps and quota files (filesystem/fs_access.h has them). Code here does no I/O of its own.
  *
  * All writes are of blocks that are in use or have just been allocated, so within a transaction they become part of
  * its step. One thread at a time.
@@ -17,6 +16,7 @@
 struct block_access {
 	const struct ondisk_format *format; /* borrowed */
 	uint64_t first_block, end_block;    /* of the filesystem's groups: [first, end) */
+	uint64_t blocks_per_group;
 	uint32_t inodes, inodes_per_group;
 
 	/* One block of the filesystem, as it was last written. Errors of reading and writing. */
@@ -38,6 +38,10 @@ struct block_access {
 	errcode_t (*alloc)(struct block_access *access, uint64_t goal, uint64_t *block);
 	/* Frees whole clusters. NULL: nothing may be freed. ext2mb_free()'s errors. */
 	errcode_t (*free)(struct block_access *access, uint64_t block, uint64_t count);
+
+	/* As ext2mb_query_inode() and ext2mb_inode_free(). NULL: no inode is released. */
+	errcode_t (*query_inode)(struct block_access *access, uint32_t ino, bool *is_in_use);
+	errcode_t (*free_inode)(struct block_access *access, uint32_t ino, bool is_directory);
 };
 
 /* True if an inode may own all of these blocks. */

@@ -14,12 +14,14 @@ ondisk_sources := \
 	lib/ondisk/inode.c \
 	lib/ondisk/inode_change.c \
 	lib/ondisk/inode_decode.c \
+	lib/ondisk/inode_release.c \
 	lib/ondisk/inode_store.c \
 	lib/ondisk/journal_block.c \
 	lib/ondisk/journal_view.c \
 	lib/ondisk/map_cut.c \
 	lib/ondisk/map_scan.c \
 	lib/ondisk/orphan_block.c \
+	lib/ondisk/owned_inode.c \
 	lib/ondisk/posix_acl.c \
 	lib/ondisk/quota_change.c \
 	lib/ondisk/quota_file.c \

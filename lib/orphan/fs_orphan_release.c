@@ -5,8 +5,42 @@
 #include <errno.h>
 
 #include "allocator/fs/fs_state.h"
+#include "allocator/group/group.h"
 #include "ondisk/inode_store.h"
 #include "orphan/fs_orphan.h"
+
+/* An inode that has been allocated since the descriptors were written counts as written. */
+static void raise_written(struct fs_access *access, const struct ext2mb *mb)
+{
+	for (uint32_t group = 0; group < mb->geometry.groups; group++) {
+		uint32_t unused = mb->groups[group].inodes.unused_inodes;
+		uint32_t written = mb->geometry.inodes_per_group - unused;
+
+		if (unused <= mb->geometry.inodes_per_group && written > access->written[group])
+			access->written[group] = written;
+	}
+}
+
+static errcode_t open_access(struct orphan_release *release, struct ext2mb *mb, struct ext2mb_worker *worker)
+{
+	const struct fs_access_parts parts = {
+		.fs = mb->fs_state->fs,
+		.mb = mb,
+		.worker = worker,
+		.format = &release->format,
+		.geometry = &mb->geometry,
+		.zones = &mb->fs_state->zones,
+		.suspect = mb->fs_state->suspect,
+	};
+
+	if (ondisk_format_read(parts.fs->super, &release->format))
+		return EXT2MB_ET_BAD_GEOMETRY;
+	errcode_t error = fs_access_open(&release->access, &parts);
+
+	if (!error)
+		raise_written(&release->access, mb);
+	return error;
+}
 
 errcode_t orphan_release_begin(struct orphan_release *release, struct ext2mb *mb)
 {
@@ -20,7 +54,7 @@ errcode_t orphan_release_begin(struct orphan_release *release, struct ext2mb *mb
 
 	if (error)
 		return error;
-	error = fs_access_open(&release->access, mb, worker);
+	error = open_access(release, mb, worker);
 	if (error) {
 		ext2mb_worker_close(worker);
 		return error;
@@ -28,7 +62,6 @@ errcode_t orphan_release_begin(struct orphan_release *release, struct ext2mb *mb
 	fs_access_quota_inodes(fs, release->quota_inodes);
 	release->release = (struct inode_release){
 		.access = &release->access.access,
-		.worker = worker,
 		.changes = ext2fs_has_feature_quota(fs->super) ? &release->changes : NULL,
 		.now = fs_orphan_now(fs),
 	};
@@ -45,7 +78,7 @@ errcode_t orphan_release_end(struct orphan_release *release, const struct orphan
 		orphan_message_say(why, "inode %u, a quota file", damaged);
 		error = EXT2MB_ET_QUOTA_FILE;
 	}
-	ext2mb_worker_close(release->access.worker);
+	ext2mb_worker_close(release->access.parts.worker);
 	fs_access_close(&release->access);
 	return error;
 }

@@ -3,11 +3,12 @@
 #pragma once
 
 #include "allocator/core/allocator.h"
-#include "orphan/fs_access.h"
-#include "orphan/inode_release.h"
+#include "filesystem/fs_access.h"
+#include "ondisk/inode_release.h"
 #include "orphan/orphan_message.h"
 
 struct orphan_release {
+	struct ondisk_format format;
 	struct fs_access access;
 	struct inode_release release;
 	struct quota_changes changes;

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "transaction/rehearsal.h"
+#include "ext2fs/ext2mb.h"
 
-#include "ext2fs/ext2mb_err.h"
+#include "allocator/fs/fs_state.h"
+#include "filesystem/fs_errors.h"
 #include "transaction/channel.h"
 #include "transaction/commit.h"
 
-errcode_t rehearsal_begin(io_channel channel)
+errcode_t ext2mb_transaction_rehearse(ext2_filsys fs)
 {
-	struct channel_state *state = channel_state_of(channel);
+	if (!fs)
+		return EXT2MB_ET_BAD_ARGUMENT;
+	struct channel_state *state = channel_state_of(fs->io);
 
 	if (!state)
 		return EXT2MB_ET_NO_TRANSACTION;
@@ -33,15 +36,11 @@ static errcode_t count_used(struct channel_state *state, const struct commit_cha
 	return error;
 }
 
-errcode_t rehearsal_count(io_channel channel, uint64_t *blocks)
+static errcode_t count_held(struct channel_state *state, uint64_t *blocks)
 {
-	struct channel_state *state = channel_state_of(channel);
 	struct commit_changes changes = { 0 };
 	size_t used = 0;
 
-	*blocks = 0;
-	if (!state)
-		return EXT2MB_ET_NO_TRANSACTION;
 	pthread_rwlock_wrlock(&state->lock);
 	errcode_t error = channel_check_open(state);
 
@@ -55,4 +54,20 @@ errcode_t rehearsal_count(io_channel channel, uint64_t *blocks)
 	pthread_rwlock_unlock(&state->lock);
 	free(changes.blocks);
 	return error;
+}
+
+errcode_t ext2mb_transaction_count(ext2_filsys fs, uint64_t *blocks)
+{
+	if (!fs || !blocks)
+		return EXT2MB_ET_BAD_ARGUMENT;
+	struct channel_state *state = channel_state_of(fs->io);
+
+	*blocks = 0;
+	if (!state)
+		return EXT2MB_ET_NO_TRANSACTION;
+	errcode_t error = fs_state_sync_allocator(fs);
+
+	if (!error)
+		error = FS_ERROR_OF(ext2fs_flush(fs));
+	return error ? error : count_held(state, blocks);
 }

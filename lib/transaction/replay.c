@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Uses libext2fs's filesystem: it is opened to find the journal. */
-#include "transaction/replay.h"
+#include "ext2fs/ext2mb.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "ext2fs/ext2mb_err.h"
 #include "filesystem/fs_errors.h"
 #include "journal/journal_err.h"
 #include "journal/journal_overlay.h"
@@ -261,17 +260,12 @@ static errcode_t write_all(struct replay *replay)
 	return error ? error : clear_needs_recovery(replay);
 }
 
-bool replay_is_needed(const uint8_t *super)
-{
-	return superblock_needs_recovery(super) || !superblock_checksum_is_good(super);
-}
-
-errcode_t replay_journal(const char *name, const char *io_options, io_manager manager, io_channel channel)
+errcode_t ext2mb_journal_replay(const char *name, const char *io_options, io_manager manager, io_channel channel)
 {
 	struct replay replay = { .channel = channel };
-	errcode_t error = read_superblock(&replay);
+	errcode_t error = name && manager && channel ? read_superblock(&replay) : EXT2MB_ET_BAD_ARGUMENT;
 
-	if (error || !replay_is_needed(replay.super))
+	if (error || !superblock_needs_replay(replay.super))
 		return error;
 	superblock_mend(replay.super);
 	if (superblock_needs_recovery(replay.super))
@@ -286,14 +280,17 @@ errcode_t replay_journal(const char *name, const char *io_options, io_manager ma
 	return error;
 }
 
-errcode_t replay_mark_aborted(const char *name, const char *io_options, io_manager manager, io_channel channel)
+errcode_t ext2mb_journal_mark_aborted(const char *name, const char *io_options, io_manager manager, io_channel channel)
 {
 	struct replay replay = { .channel = channel };
-	errcode_t error = find_log(&replay, name, io_options, manager, read_layout);
+	errcode_t error = EXT2MB_ET_BAD_ARGUMENT;
+
+	if (name && manager && channel)
+		error = find_log(&replay, name, io_options, manager, read_layout);
 
 	if (!error)
 		error = read_superblock(&replay);
-	if (!error && (!replay.layout.has_journal || replay_is_needed(replay.super)))
+	if (!error && (!replay.layout.has_journal || superblock_needs_replay(replay.super)))
 		error = EXT2MB_ET_BAD_ARGUMENT;
 	if (!error) {
 		superblock_mark_damaged(replay.super);

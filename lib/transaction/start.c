@@ -11,7 +11,6 @@
 
 #include "ext2fs/ext2mb.h"
 #include "filesystem/fs_errors.h"
-#include "transaction/replay.h"
 
 errcode_t start_backing(struct channel_state *state)
 {
@@ -52,7 +51,7 @@ static errcode_t replay(struct channel_state *state)
 	ext2fs_check_if_mounted(state->name, &use);
 	if (use & EXT2_MF_MOUNTED || (use & EXT2_MF_BUSY && !(state->open_flags & IO_FLAG_EXCLUSIVE)))
 		return EBUSY;
-	errcode_t error = replay_journal(state->name, io_options, *state->manager->backing, state->backing);
+	errcode_t error = ext2mb_journal_replay(state->name, io_options, *state->manager->backing, state->backing);
 	return error ? error : read_superblock(state);
 }
 
@@ -141,7 +140,7 @@ errcode_t start_transaction(struct channel_state *state)
 	/* Read again, because the previous owner of the lock may have changed the filesystem. */
 	if (!error)
 		error = read_superblock(state);
-	if (!error && replay_is_needed(state->super))
+	if (!error && superblock_needs_replay(state->super))
 		error = replay(state);
 	if (!error)
 		error = read_all(state);

@@ -91,6 +91,11 @@ bool superblock_checksum_is_good(const uint8_t *super)
 	return !has_checksum(super) || get32(super, OFFSET(s_checksum)) == checksum_of(super);
 }
 
+bool superblock_needs_replay(const uint8_t *super)
+{
+	return superblock_needs_recovery(super) || !superblock_checksum_is_good(super);
+}
+
 void superblock_mend(uint8_t *super)
 {
 	if (superblock_checksum_is_good(super))

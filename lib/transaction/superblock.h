@@ -19,6 +19,9 @@ bool superblock_has_magic(const uint8_t *super);
 uint32_t superblock_block_bytes(const uint8_t *super);
 bool superblock_needs_recovery(const uint8_t *super);
 
+/* True if it has needs_recovery, or a wrong checksum, which a crash may have left. */
+bool superblock_needs_replay(const uint8_t *super);
+
 /* Sets or clears the flag, and updates the checksum if that changed anything. */
 void superblock_set_needs_recovery(uint8_t *super, bool is_needed);
 

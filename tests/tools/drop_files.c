@@ -21,12 +21,12 @@
 
 #include "../unit/seeded_random.h"
 #include "crash_judge.h"
+#include "filesystem/fs_access.h"
 #include "image/replayed.h"
-#include "image/sink_access.h"
 #include "image/transaction_sink.h"
 #include "ondisk/inode_store.h"
 #include "ondisk/file_map.h"
-#include "orphan/inode_release.h"
+#include "ondisk/inode_release.h"
 #include "recorded_disk.h"
 #include "support/cleanup.h"
 #include "transaction/channel.h"
@@ -57,7 +57,7 @@ struct work {
 	struct ext2mb_orphans *orphans;
 	struct volume volume;
 	struct transaction_sink sink;
-	struct sink_access access;
+	struct fs_access access;
 	struct quota_changes changes;
 	struct inode_release release;
 	uint32_t quota_inodes[QUOTA_TYPES];
@@ -126,12 +126,20 @@ static void open_work(struct work *work, const struct options *options, io_manag
 	const struct ext2mb_orphan_options orphans = { sizeof(orphans), work->mb };
 
 	check(ext2mb_orphan_open(work->fs, &orphans, NULL, 0, &work->orphans), "orphans");
+	const struct fs_access_parts parts = {
+		.fs = work->fs,
+		.mb = work->mb,
+		.worker = work->worker,
+		.format = &work->volume.format,
+		.geometry = &work->volume.geometry,
+		.zones = &work->volume.zones,
+		.suspect = work->volume.suspect,
+	};
 	transaction_sink_init(&work->sink, work->fs);
-	check(sink_access_open(&work->access, &work->sink.sink, &work->volume, work->worker), "access");
-	sink_access_quota_inodes(&work->volume, work->quota_inodes);
+	check(fs_access_open(&work->access, &parts), "access");
+	fs_access_quota_inodes(work->fs, work->quota_inodes);
 	work->release = (struct inode_release){
 		.access = &work->access.access,
-		.worker = work->worker,
 		.changes = &work->changes,
 		.now = 1700000000,
 	};
@@ -140,7 +148,7 @@ static void open_work(struct work *work, const struct options *options, io_manag
 
 static void close_work(struct work *work)
 {
-	sink_access_close(&work->access);
+	fs_access_close(&work->access);
 	volume_close(&work->volume);
 	ext2mb_orphan_close(work->orphans);
 	ext2mb_worker_close(work->worker);

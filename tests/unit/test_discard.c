@@ -400,6 +400,7 @@ static void call_for_files(struct ext2mb_worker *worker)
 	struct ext2mb_extent extent;
 	struct ext2mb_file *file;
 	ext2_ino_t ino;
+	int is_in_use;
 
 	ck_assert_ok(ext2mb_file_open(worker, &info, &file));
 	ck_assert_ok(ext2mb_file_alloc(worker, file, &request, &extent));
@@ -411,6 +412,8 @@ static void call_for_files(struct ext2mb_worker *worker)
 	ext2mb_file_close(worker, file);
 	ck_assert_uint_eq(ext2mb_reserved_blocks(test.mb), 0);
 	ck_assert_ok(ext2mb_inode_alloc(worker, &inode, &ino));
+	ck_assert_ok(ext2mb_query_inode(test.mb, ino, &is_in_use));
+	ck_assert_int_eq(is_in_use, 1);
 	ck_assert_ok(ext2mb_inode_free(worker, ino, 0));
 	ck_assert_uint_gt(ext2mb_free_inodes(test.mb), 0);
 }
@@ -432,6 +435,7 @@ static void call_for_attaching(void)
 static void call_for_transactions(void)
 {
 	struct ext2mb_transaction_info info = { .struct_bytes = sizeof(info) };
+	uint64_t blocks;
 
 	ck_assert(test.fs->io->manager != ext2mb_transaction_io_manager(0));
 	ck_assert_error(ext2mb_transaction_begin(test.fs), EXT2MB_ET_NO_TRANSACTION);
@@ -443,6 +447,10 @@ static void call_for_transactions(void)
 	ck_assert_error(ext2mb_transaction_commit(test.fs), EXT2MB_ET_NO_TRANSACTION);
 	ck_assert_error(ext2mb_transaction_abort(test.fs), EXT2MB_ET_NO_TRANSACTION);
 	ck_assert_error(ext2mb_transaction_read_info(test.fs, &info), EXT2MB_ET_NO_TRANSACTION);
+	ck_assert_error(ext2mb_transaction_rehearse(test.fs), EXT2MB_ET_NO_TRANSACTION);
+	ck_assert_error(ext2mb_transaction_count(test.fs, &blocks), EXT2MB_ET_NO_TRANSACTION);
+	ck_assert_error(ext2mb_journal_replay(NULL, NULL, unix_io_manager, test.fs->io), EXT2MB_ET_BAD_ARGUMENT);
+	ck_assert_error(ext2mb_journal_mark_aborted(NULL, NULL, unix_io_manager, test.fs->io), EXT2MB_ET_BAD_ARGUMENT);
 }
 
 static void call_for_figures(void)

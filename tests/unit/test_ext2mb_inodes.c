@@ -76,6 +76,19 @@ static void give(struct model *model, ext2_ino_t ino)
 	model->free_inodes++;
 }
 
+static void query(struct model *model, ext2_ino_t ino)
+{
+	int is_in_use = 2;
+	errcode_t error = ext2mb_query_inode(model->mb, ino, &is_in_use);
+
+	if (ino < model->first || ino > model->count) {
+		ck_assert_error(error, EXT2MB_ET_BAD_RANGE);
+		return;
+	}
+	ck_assert_ok(error);
+	ck_assert_int_eq(is_in_use, model->inodes[ino - 1] != FREE);
+}
+
 static void close_model(struct model *model)
 {
 	ext2mb_worker_close(model->worker);
@@ -152,6 +165,7 @@ static void operate(struct model *model)
 	}
 	case 4:
 		goal = (ext2_ino_t)random_below(random, model->count + 100);
+		query(model, goal);
 		if (goal < model->first || goal > model->count)
 			ck_assert_error(ext2mb_inode_free(model->worker, goal, 0), EXT2MB_ET_BAD_RANGE);
 		else if (model->inodes[goal - 1] == FREE)

@@ -171,6 +171,7 @@ static void expect_null_filesystem(void)
 	struct ext2mb_transaction_info transaction = { .struct_bytes = sizeof(transaction) };
 	struct ext2mb_orphans *orphans;
 	struct ext2mb *mb;
+	uint64_t blocks = 0;
 	uint32_t index = 0;
 
 	ck_assert_error(ext2mb_open(NULL, NULL, &mb), EXT2MB_ET_BAD_ARGUMENT);
@@ -183,6 +184,10 @@ static void expect_null_filesystem(void)
 	ck_assert_error(ext2mb_transaction_abort(NULL), EXT2MB_ET_BAD_ARGUMENT);
 	ck_assert_error(ext2mb_transaction_name_data(NULL, 1, 1), EXT2MB_ET_BAD_ARGUMENT);
 	ck_assert_error(ext2mb_transaction_read_info(NULL, &transaction), EXT2MB_ET_BAD_ARGUMENT);
+	ck_assert_error(ext2mb_transaction_rehearse(NULL), EXT2MB_ET_BAD_ARGUMENT);
+	ck_assert_error(ext2mb_transaction_count(NULL, &blocks), EXT2MB_ET_BAD_ARGUMENT);
+	ck_assert_error(ext2mb_journal_replay("x", NULL, unix_io_manager, NULL), EXT2MB_ET_BAD_ARGUMENT);
+	ck_assert_error(ext2mb_journal_mark_aborted("x", NULL, NULL, NULL), EXT2MB_ET_BAD_ARGUMENT);
 	ck_assert_error(ext2mb_orphan_open(NULL, NULL, NULL, 0, &orphans), EXT2MB_ET_BAD_ARGUMENT);
 	ck_assert_error(ext2mb_orphan_add(NULL, 0, 12, &index), EXT2MB_ET_BAD_ARGUMENT);
 	ck_assert_error(ext2mb_orphan_delete(NULL, 0, 12), EXT2MB_ET_BAD_ARGUMENT);

@@ -427,9 +427,7 @@ void fs_state_write_totals(struct fs_state *state)
 
 bool fs_state_is_metadata(const struct fs_state *state, uint64_t start, uint64_t count)
 {
-	size_t index = fs_zones_search(&state->zones, start);
-
-	return index < state->zones.count && state->zones.items[index].start < start + count;
+	return fs_zones_overlap(&state->zones, start, count);
 }
 
 static bool find_run(ext2fs_block_bitmap map, bool is_marked, uint64_t from, uint64_t end, uint64_t *start,

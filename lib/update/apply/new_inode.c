@@ -7,7 +7,7 @@
 
 #include "ondisk/directory.h"
 #include "ondisk/inode_store.h"
-#include "orphan/owned_inode.h"
+#include "ondisk/owned_inode.h"
 #include "tree/details.h"
 #include "tree/file_flags.h"
 #include "update/apply/inode_parts.h"

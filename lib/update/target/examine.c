@@ -11,10 +11,10 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
+#include "ext2fs/ext2mb.h"
 #include "image/replayed.h"
 #include "support/io/file_locks.h"
 #include "source/disk/place.h"
-#include "transaction/replay.h"
 
 #define ACTION "cannot update"
 
@@ -224,7 +224,7 @@ errcode_t target_note_change(struct update_target *target)
 
 errcode_t target_replay(const struct update_options *options, struct update_target *target, struct problem *problem)
 {
-	errcode_t error = write_journal(options, replay_journal);
+	errcode_t error = write_journal(options, ext2mb_journal_replay);
 
 	if (!error)
 		error = target_note_change(target);
@@ -246,7 +246,7 @@ static errcode_t check_abort(const struct update_options *options, struct update
 		return error;
 	if (options->is_dry_run || options->makes_new_file || target->tree.is_there)
 		return refuse(options, EUCLEAN, "the kernel has aborted its journal: run e2fsck first", problem);
-	error = write_journal(options, has_log ? replay_journal : replay_mark_aborted);
+	error = write_journal(options, has_log ? ext2mb_journal_replay : ext2mb_journal_mark_aborted);
 	if (error)
 		return problem_set(problem, error, options->image, ACTION);
 	return refuse(options, EUCLEAN,

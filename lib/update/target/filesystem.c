@@ -8,7 +8,6 @@
 
 #include "filesystem/fs_errors.h"
 #include "support/bits.h"
-#include "transaction/rehearsal.h"
 
 #define ACTION "cannot update"
 #define MOST_WITHOUT_JOURNAL 65536u
@@ -101,9 +100,7 @@ void update_filesystem_touch_inode(struct update_filesystem *filesystem, uint32_
 
 static struct update_filesystem *filesystem_of(struct block_access *access)
 {
-	struct sink_access *sink = (struct sink_access *)access;
-
-	return (struct update_filesystem *)((char *)sink - offsetof(struct update_filesystem, access));
+	return (struct update_filesystem *)((char *)access - offsetof(struct update_filesystem, access.access));
 }
 
 static errcode_t free_blocks(struct block_access *access, uint64_t block, uint64_t count)
@@ -129,8 +126,16 @@ static errcode_t alloc_cluster(struct block_access *access, uint64_t goal, uint6
 static errcode_t open_access(struct update_filesystem *filesystem)
 {
 	transaction_sink_init(&filesystem->sink, filesystem->fs);
-	errcode_t error =
-		sink_access_open(&filesystem->access, &filesystem->sink.sink, &filesystem->volume, filesystem->worker);
+	const struct fs_access_parts parts = {
+		.fs = filesystem->fs,
+		.mb = filesystem->mb,
+		.worker = filesystem->worker,
+		.format = &filesystem->volume.format,
+		.geometry = &filesystem->volume.geometry,
+		.zones = &filesystem->volume.zones,
+		.suspect = filesystem->volume.suspect,
+	};
+	errcode_t error = fs_access_open(&filesystem->access, &parts);
 
 	if (error)
 		return error;
@@ -138,10 +143,9 @@ static errcode_t open_access(struct update_filesystem *filesystem)
 	filesystem->free_blocks = filesystem->access.access.free;
 	filesystem->access.access.free = free_blocks;
 	filesystem->access.access.alloc = alloc_cluster;
-	sink_access_quota_inodes(&filesystem->volume, filesystem->quota_inodes);
+	fs_access_quota_inodes(filesystem->fs, filesystem->quota_inodes);
 	filesystem->release = (struct inode_release){
 		.access = &filesystem->access.access,
-		.worker = filesystem->worker,
 		.changes = filesystem->volume.format.quota ? &filesystem->quota : NULL,
 		.now = update_filesystem_deletion_time(filesystem->fs),
 	};
@@ -282,7 +286,7 @@ static errcode_t write_last(struct update_filesystem *filesystem)
 
 errcode_t update_filesystem_rehearse(struct update_filesystem *filesystem)
 {
-	return rehearsal_begin(filesystem->fs->io);
+	return ext2mb_transaction_rehearse(filesystem->fs);
 }
 
 errcode_t update_filesystem_count(struct update_filesystem *filesystem, uint64_t *blocks)
@@ -290,11 +294,7 @@ errcode_t update_filesystem_count(struct update_filesystem *filesystem, uint64_t
 	errcode_t error = write_last(filesystem);
 
 	*blocks = 0;
-	if (!error)
-		error = ext2mb_sync(filesystem->mb);
-	if (!error)
-		error = FS_ERROR_OF(ext2fs_flush(filesystem->fs));
-	return error ? error : rehearsal_count(filesystem->fs->io, blocks);
+	return error ? error : ext2mb_transaction_count(filesystem->fs, blocks);
 }
 
 errcode_t update_filesystem_commit(struct update_filesystem *filesystem)
@@ -324,7 +324,7 @@ errcode_t update_filesystem_close(struct update_filesystem *filesystem, errcode_
 	if (filesystem->mb)
 		close_error = ext2mb_close(TAKE(filesystem->mb));
 	if (filesystem->has_access)
-		sink_access_close(&filesystem->access);
+		fs_access_close(&filesystem->access);
 	quota_changes_free(&filesystem->quota);
 	if (filesystem->is_open)
 		volume_close(&filesystem->volume);

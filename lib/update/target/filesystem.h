@@ -8,10 +8,10 @@
 #include <ext2fs/ext2fs.h>
 
 #include "ext2fs/ext2mb.h"
-#include "image/sink_access.h"
+#include "filesystem/fs_access.h"
 #include "image/transaction_sink.h"
 #include "image/volume.h"
-#include "orphan/inode_release.h"
+#include "ondisk/inode_release.h"
 #include "update/build/options.h"
 #include "update/target/free_extents.h"
 
@@ -30,7 +30,7 @@ struct update_filesystem {
 	bool is_open;                /* the volume is open */
 	bool has_access;
 	struct transaction_sink sink;
-	struct sink_access access;
+	struct fs_access access;
 	struct inode_release release;
 	struct quota_changes quota;
 	uint32_t quota_inodes[QUOTA_TYPES];
@@ -66,7 +66,7 @@ uint32_t update_filesystem_deletion_time(ext2_filsys fs);
 MUST_CHECK errcode_t update_filesystem_commit(struct update_filesystem *filesystem);
 
 /*
- * Before the first change: nothing is written from now on (transaction/rehearsal.h). Afterwards the filesystem is
+ * Before the first change: nothing is written from now on (ext2mb_transaction_rehearse()). Afterwards the filesystem is
  * closed as after an error.
  */
 MUST_CHECK errcode_t update_filesystem_rehearse(struct update_filesystem *filesystem);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "orphan/inode_release.h"
+#include "ondisk/inode_release.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "allocator/group/inode_group.h"
 #include "ondisk/inode_store.h"
-#include "orphan/owned_inode.h"
+#include "ondisk/owned_inode.h"
 
 static errcode_t free_list(struct inode_release *release, const struct block_list *list)
 {
@@ -51,7 +50,7 @@ static errcode_t write_deleted(struct inode_release *release, uint32_t ino, cons
 	if (!error)
 		error = inode_store_change(release->access, ino, &deleted);
 	if (!error)
-		error = ext2mb_inode_free(release->worker, ino, S_ISDIR(value->mode));
+		error = release->access->free_inode(release->access, ino, S_ISDIR(value->mode));
 	if (!error)
 		release->inodes++;
 	return error;
@@ -103,19 +102,17 @@ static errcode_t drop_contents(struct inode_release *release, struct owned_inode
 	return error ? error : charge(release, owned, -1 - (int64_t)owned->value_count, owned->inode.value.blocks);
 }
 
-static errcode_t check_in_use(struct ext2mb *mb, ext2_ino_t ino)
+static errcode_t check_in_use(struct block_access *access, ext2_ino_t ino)
 {
-	uint32_t group, index;
-	errcode_t error = inode_group_enter(mb, ino, &group, &index);
+	bool is_in_use = false;
+	errcode_t error = access->query_inode(access, ino, &is_in_use);
 
-	if (!error)
-		lock_release(&mb->groups[group].inodes.lock);
-	return error == EXT2MB_ET_BAD_RANGE || error == EXT2MB_ET_DOUBLE_FREE ? EXT2MB_ET_ORPHAN_INODE : error;
+	return error == EXT2MB_ET_BAD_RANGE || (!error && !is_in_use) ? EXT2MB_ET_ORPHAN_INODE : error;
 }
 
 static errcode_t enter(struct inode_release *release, ext2_ino_t ino, struct owned_inode *owned)
 {
-	errcode_t error = check_in_use(release->worker->mb, ino);
+	errcode_t error = check_in_use(release->access, ino);
 
 	return error ? error : owned_inode_read(release->access, ino, owned);
 }
@@ -284,8 +281,7 @@ errcode_t inode_release_shorten(struct inode_release *release, ext2_ino_t ino, u
 
 	*is_done = true;
 	if (!error)
-		error = owned_inode_tail(release->access, &owned, release->worker->mb->geometry.clusters_per_group,
-		                         most_groups, &first);
+		error = owned_inode_tail(release->access, &owned, most_groups, &first);
 	if (error || !first)
 		return error;
 	*is_done = false;
@@ -295,16 +291,14 @@ errcode_t inode_release_shorten(struct inode_release *release, ext2_ino_t ino, u
 errcode_t inode_release_measure(struct inode_release *release, ext2_ino_t ino, struct inode_release_need *need)
 {
 	SCOPE_OWNED struct owned_inode owned = { 0 };
-	const struct geometry *geometry = &release->worker->mb->geometry;
+	const struct block_access *access = release->access;
 	errcode_t error = enter(release, ino, &owned);
 
 	if (error)
 		return error;
-	uint64_t group_blocks = geometry_to_blocks(geometry, geometry->clusters_per_group);
-
 	*need = (struct inode_release_need){
 		.blocks = owned.blocks.blocks,
-		.groups = block_list_groups(&owned.blocks, geometry->first_block, group_blocks),
+		.groups = block_list_groups(&owned.blocks, access->first_block, access->blocks_per_group),
 	};
 	/* Each group has a bitmap, and a descriptor in a block of its own at worst. The others are: the inode, its
 	 * bitmap and descriptor; the xattr block; superblock and orphan file. */
@@ -315,7 +309,8 @@ errcode_t inode_release_measure(struct inode_release *release, ext2_ino_t ino, s
 		error = owned_inode_read_value(release->access, owned.values[index].ino, &value);
 		if (error)
 			return error;
-		need->log_blocks += 3 + 2 * block_list_groups(&value.blocks, geometry->first_block, group_blocks);
+		need->log_blocks +=
+			3 + 2 * block_list_groups(&value.blocks, access->first_block, access->blocks_per_group);
 	}
 	if (release->changes) {
 		struct quota_changes changes = { 0 };

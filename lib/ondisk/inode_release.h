@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Dropping inodes within a step: all that an inode owns goes free, its quota is given back, and the inode itself goes
- * free or stays for new contents. Blocks and inode numbers go free through an allocator of ext2mb_open(), which hands
- * out no such block before the next commit. Each block of an inode table, xattr block, map or bitmap is written
- * through the block_access, so it is part of the step. One thread.
+ * free or stays for new contents. Blocks and inode numbers go free through the block_access; the allocator of
+ * ext2mb_open() hands out no such block before the next commit. Each block of an inode table, xattr block, map or
+ *bitmap is written through the block_access, so it is part of the step. One thread.
  *
  * A step that drops files:
  *
@@ -33,7 +33,6 @@
 
 struct inode_release {
 	struct block_access *access;
-	struct ext2mb_worker *worker;  /* frees the inode numbers; access->free frees the blocks */
 	struct quota_changes *changes; /* NULL: the filesystem has no quota */
 	uint32_t now;                  /* the i_dtime of deleted inodes: seconds since 1970, not 0 */
 	uint64_t blocks;               /* freed so far */

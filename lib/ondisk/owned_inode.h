@@ -36,7 +36,7 @@ MUST_CHECK errcode_t owned_inode_read_value(struct block_access *access, uint32_
  * logical block; 0: all of it does.
  */
 MUST_CHECK errcode_t owned_inode_tail(struct block_access *access, const struct owned_inode *owned,
-                                      uint64_t clusters_per_group, uint64_t most_groups, uint64_t *first);
+                                      uint64_t most_groups, uint64_t *first);
 
 void owned_inode_free(struct owned_inode *owned);
 

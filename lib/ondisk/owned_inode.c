@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "orphan/owned_inode.h"
+#include "ondisk/owned_inode.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -166,9 +166,9 @@ static errcode_t no_map_block(struct map_scan *scan, uint64_t block)
 }
 
 /* From the end on, a part of one group after the other. */
-static uint64_t find_tail(const struct block_access *access, const struct run_list *list, uint64_t group_blocks,
-                          uint64_t most_groups)
+static uint64_t find_tail(const struct block_access *access, const struct run_list *list, uint64_t most_groups)
 {
+	uint64_t group_blocks = access->blocks_per_group;
 	uint64_t group = UINT64_MAX, groups = 0;
 
 	for (size_t index = list->count; index-- > 0;) {
@@ -187,13 +187,13 @@ static uint64_t find_tail(const struct block_access *access, const struct run_li
 	return 0;
 }
 
-errcode_t owned_inode_tail(struct block_access *access, const struct owned_inode *owned, uint64_t clusters_per_group,
-                           uint64_t most_groups, uint64_t *first)
+errcode_t owned_inode_tail(struct block_access *access, const struct owned_inode *owned, uint64_t most_groups,
+                           uint64_t *first)
 {
 	struct run_list list = { .scan = { .access = access, .extent = add_run, .map_block = no_map_block } };
 	errcode_t error = map_scan(&list.scan, owned->ino, &owned->inode);
 
-	*first = error ? 0 : find_tail(access, &list, clusters_per_group << access->format->cluster_bits, most_groups);
+	*first = error ? 0 : find_tail(access, &list, most_groups);
 	free(list.runs);
 	return damage(error);
 }
