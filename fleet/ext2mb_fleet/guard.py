@@ -12,6 +12,11 @@ import subprocess
 import tempfile
 import threading
 
+# After vfork() all children of one process have its memory, and in glibc 2.41 each takes a lock there (sigaction() of
+# SIGABRT). One that is killed with the lock leaves the others waiting for it, without end and with all signals blocked,
+# and with the other end of a guard's pipe.
+subprocess._USE_VFORK = False  # type: ignore[attr-defined]
+
 # $1: the number of the descriptor, which is our standard output. A line is the folder, or says that no tool is left.
 # A tool that has been found may have been starting a program: they are looked for until none is new.
 SCRIPT = """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""killed_at_start.py ROUNDS SEED: how many tools outlive a process that is killed (SIGKILL) while it starts tools.
+"""killed_at_start.py ROUNDS SEED: how many processes outlive one that is killed (SIGKILL) while it starts tools.
 
 A round is a process with four threads. It is killed at a moment between its first tool and 15 ms later; in every other
 round its children are killed 15 ms before, as Ray does.
@@ -34,13 +34,21 @@ def start_tools(ready: int) -> None:
     signal.pause()
 
 
+def command_line(name: str) -> bytes:
+    with open(f"/proc/{name}/cmdline", "rb") as file:
+        return file.read()
+
+
 def survivors() -> list[int]:
+    """Tools, and children of this process and its kind that have not become tools: only these are in its group."""
     found = []
+    us = command_line("self")
     for name in filter(str.isdecimal, os.listdir("/proc")):
         try:
-            with open(f"/proc/{name}/cmdline", "rb") as file:
-                if file.read() == f"sleep\0{SECONDS}\0".encode():
-                    found.append(int(name))
+            line = command_line(name)
+            is_child = line == us and int(name) != os.getpid() and os.getpgid(int(name)) == os.getpgrp()
+            if is_child or line == f"sleep\0{SECONDS}\0".encode():
+                found.append(int(name))
         except OSError:
             pass  # it has ended
     return found
