@@ -73,7 +73,12 @@ in_root() {
 		mount --rbind /sys "$root/sys"
 		mount --rbind /dev "$root/dev"
 		mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
-		exec chroot "$root" env -i CI=true HOME=/root LANG=C.UTF-8 TERM=dumb DEBIAN_FRONTEND=noninteractive \
+		# Not chroot(8), within which nobody may have a user namespace. The new / lies over the old one until that goes.
+		cd "$root"
+		pivot_root . .
+		umount -l .
+		cd /
+		exec env -i CI=true HOME=/root LANG=C.UTF-8 TERM=dumb DEBIAN_FRONTEND=noninteractive \
 			PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
 			${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} \
 			sh -c "cd /ext2mb && exec \"\$@\"" sh "$@"
