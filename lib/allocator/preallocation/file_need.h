@@ -5,6 +5,7 @@
 #include "allocator/core/arithmetic.h"
 #include "allocator/preallocation/file_search.h"
 #include "allocator/preallocation/preallocation.h"
+#include "allocator/search/stream_goals.h"
 
 struct file_need {
 	struct ext2mb_worker *worker;
@@ -49,6 +50,24 @@ static inline uint64_t need_left_position(const struct file_need *need)
 	if (!preallocation_is_ours(need->mb) || !need->left_physical)
 		return 0;
 	return geometry_position(&need->mb->geometry, need->left_physical);
+}
+
+#define FEWEST_GOALS 4u
+
+/*
+ * The stream whose goal the file has. As long as most groups are free, each region that files begin is a hole in the
+ * end. So there is a goal for each GiB then, which files that grow side by side share on a small filesystem.
+ */
+static inline uint64_t need_stream(const struct file_need *need)
+{
+	const struct geometry *geometry = &need->mb->geometry;
+	uint64_t bytes = geometry_to_blocks(geometry, geometry->clusters) << geometry->block_bits;
+	uint64_t places = max_u64(bytes >> 30, FEWEST_GOALS);
+	uint64_t distance = need->mb->goals->count / places;
+
+	if (!need_follows(need, RULE_TOGETHER) || !need->worker->preallocation->is_roomy || distance < 2)
+		return need->file->ino;
+	return need->file->ino % places * distance;
 }
 
 /* The length of a large file's goal. */

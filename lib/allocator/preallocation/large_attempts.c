@@ -8,6 +8,7 @@
 #include "allocator/search/stream_goals.h"
 
 #define BEGUN_MOST 4u  /* files of a worker that have begun a free group and not gone on, while most are free */
+#define ALIKE_LEAST 4u /* files in a row that begin with fallocate(2) of one length, and so may grow by it */
 #define MUCH_SHARE 16u /* one part of a group in so many is much to ask for at once: 8 MiB of 128 */
 
 errcode_t large_alloc_at(const struct file_need *need, uint64_t position, uint64_t blocks, uint32_t flags,
@@ -17,7 +18,7 @@ errcode_t large_alloc_at(const struct file_need *need, uint64_t position, uint64
 		.goal = position,
 		.has_goal = true,
 		.count = need_to_clusters(need, blocks),
-		.stream = need->file->ino,
+		.stream = need_stream(need),
 		.flags = EXT2MB_ALLOC_STREAM | EXT2MB_ALLOC_GOAL_ONLY | flags,
 	};
 
@@ -44,7 +45,7 @@ errcode_t large_alloc_anywhere(const struct file_need *need, struct preallocatio
 	struct scan_request scan = {
 		.count = need_goal_clusters(need),
 		.asked = need_asked_clusters(need),
-		.stream = need->file->ino,
+		.stream = need_stream(need),
 		.flags = EXT2MB_ALLOC_STREAM,
 	};
 	errcode_t error = preallocation_alloc(need->worker, &scan, found);
@@ -112,7 +113,7 @@ static errcode_t alloc_free_groups(const struct file_need *need, struct prealloc
 	bool is_unwritten = need->request->flags & EXT2MB_FILE_UNWRITTEN;
 	uint64_t stripe = mb->stripe.blocks, position;
 	const struct empty_groups_request wanted = {
-		.from = mb->policy.goals->load(mb, need->file->ino).group,
+		.from = mb->policy.goals->load(mb, need_stream(need)).group,
 		.clusters = need_to_clusters(need, need->request->count),
 		.extent_blocks = is_unwritten ? NORMALIZE_UNWRITTEN_MAX : NORMALIZE_WRITTEN_MAX,
 		.begins_with_stripe = stripe && goal->count >= stripe && goal->start % stripe == 0,
@@ -172,7 +173,7 @@ static errcode_t begin_free_group(const struct file_need *need, struct prealloca
 	uint64_t position;
 
 	if (!begins_with_much(need) || !may_begin_group(need) ||
-	    !empty_groups_first(mb, mb->policy.goals->load(mb, need->file->ino).group, &position))
+	    !empty_groups_first(mb, mb->policy.goals->load(mb, need_stream(need)).group, &position))
 		return EXT2MB_ET_NO_SPACE;
 	errcode_t error = large_alloc_at(need, position, need->goal.count, 0, found);
 	if (!error)
@@ -212,12 +213,39 @@ static errcode_t begin_extent(const struct file_need *need, struct preallocation
 	return large_alloc_at(need, position, goal->count, 0, found);
 }
 
+static bool begins_by_fallocate(const struct file_need *need)
+{
+	return need->request->flags & EXT2MB_FILE_UNWRITTEN && !need->left_physical && !need->request->logical;
+}
+
+/*
+ * The first fallocate(2) of a file says either all that it needs, as a package manager's does, or the step in which it
+ * grows side by side with others. Steps are alike, files are not.
+ */
+static void note_beginning(const struct file_need *need)
+{
+	struct worker_preallocation *own = need->worker->preallocation;
+
+	if (!begins_by_fallocate(need))
+		return;
+	if (own->reserved_first && own->reserved_first != need->count)
+		own->varied = ALIKE_LEAST;
+	else if (own->varied)
+		own->varied--;
+	own->reserved_first = need->count;
+}
+
+static bool begins_whole(const struct file_need *need)
+{
+	return begins_by_fallocate(need) && need->worker->preallocation->varied;
+}
+
 /* A file that begins small, or gets its first pieces little by little, may grow side by side with others. */
 static bool gets_all(const struct file_need *need)
 {
 	uint64_t end = need->request->logical + need->count;
 
-	return end > need->mb->prealloc->small_file_blocks &&
+	return (end > need->mb->prealloc->small_file_blocks || begins_whole(need)) &&
 	       (need_asked_clusters(need) == need_goal_clusters(need) || begins_with_much(need));
 }
 
@@ -293,6 +321,7 @@ errcode_t large_attempts_try(const struct file_need *need, struct preallocation 
 	errcode_t error = EXT2MB_ET_NO_SPACE;
 
 	note_gone_on(need);
+	note_beginning(need);
 	for (unsigned int n = 0; n < sizeof(attempts) / sizeof(*attempts) && error == EXT2MB_ET_NO_SPACE; n++)
 		if (!attempts[n].rule || need_follows(need, attempts[n].rule))
 			error = attempts[n].run(need, found);

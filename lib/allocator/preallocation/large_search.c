@@ -70,6 +70,7 @@ static errcode_t choose_goal(struct file_need *need)
 		.file_blocks = supposed_blocks(need),
 		.unwritten = need->request->flags & EXT2MB_FILE_UNWRITTEN,
 		.final_size = file->is_final || need->is_held,
+		.is_roomy = need->worker->preallocation->is_roomy && need_follows(need, RULE_TOGETHER),
 		.is_contended = is_contended(need->mb),
 		.hole_start = need->hole_start,
 		.hole_end = need->hole_end,
@@ -81,6 +82,9 @@ static errcode_t choose_goal(struct file_need *need)
 	/* The run that the longest buddy lies in may be longer, and all of it is welcome. */
 	if (preallocation_is_ours(need->mb) && request.hints.largest_order >= 0)
 		request.hints.largest_order++;
+	/* A file that is written in no order cuts its preallocations into many, and must not get less for it. */
+	request.hints.open_preallocations -=
+		(uint32_t)min_u64(file->owner.list.count, request.hints.open_preallocations);
 	const struct user_operations *user = need->mb->policy.user;
 	bool is_normalized = false;
 	errcode_t error = user ? user->goal(file, &request, &need->user_goal, &need->has_user_goal) : 0;

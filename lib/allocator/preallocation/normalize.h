@@ -37,6 +37,7 @@ struct normalize_request {
 	uint64_t file_blocks;   /* the larger of the file's sizes before and after the request */
 	bool unwritten;         /* from fallocate */
 	bool final_size;        /* file_blocks is the file's final size */
+	bool is_roomy;          /* most groups are nearly free; only `ext2mb` uses it */
 	bool is_contended;      /* the kernel would find its groups' locks held too often (ext4_fs_is_busy()) */
 
 	/* The range around the request that is neither mapped nor preallocated: [hole_start, hole_end) */

@@ -31,6 +31,8 @@ struct worker_preallocation {
 	struct normalize_hints hints;
 	uint32_t begun_groups;      /* files that began a free group and have not gone on */
 	bool is_roomy;              /* another hint: most groups are nearly free */
+	uint64_t reserved_first;    /* blocks that the last file began with that began by fallocate(2); 0: none */
+	uint32_t varied;            /* after so many further ones of that length they count as alike */
 	uint64_t after_whole;       /* the position after the last run that was all that its file asked for; 0: none */
 	struct locality_group pool; /* for small files, unless they use their directories' locality groups */
 	struct directory_visits visits;
