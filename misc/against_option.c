@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "analyze/forms/form_delta.h"
-#include "populate/output/output.h"
+#include "output/output.h"
 #include "support/io/same_file.h"
 #include "tool.h"
 

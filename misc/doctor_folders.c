@@ -19,7 +19,7 @@
 
 #include "doctor_probes.h"
 #include "image/mounts.h"
-#include "populate/output/temporary_file.h"
+#include "output/temporary_file.h"
 #include "source/pack/layer_cache.h"
 #include "source/sources.h"
 #include "support/cleanup.h"

@@ -12,7 +12,7 @@
 #include "e2frag_options.h"
 #include "e2frag_subject.h"
 #include "image/lookup.h"
-#include "populate/output/output.h"
+#include "output/output.h"
 #include "support/io/same_file.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "populate/output/output.h"
+#include "output/output.h"
 #include "support/io/same_file.h"
 #include "tool.h"
 

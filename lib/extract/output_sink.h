@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where a stream goes: a file that gets its name once it is whole (populate/output/output.h), standard output, or what
+ * Where a stream goes: a file that gets its name once it is whole (output/output.h), standard output, or what
  * is no regular file and is written as it is.
  */
 #pragma once
 
-#include "populate/output/output.h"
+#include "output/output.h"
 
 struct output_sink {
 	const char *path;     /* for messages */

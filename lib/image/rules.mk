@@ -12,6 +12,7 @@ image_sources := \
 	lib/image/mounts.c \
 	lib/image/orphans.c \
 	lib/image/replayed.c \
+	lib/image/run_writer.c \
 	lib/image/target.c \
 	lib/image/transaction_sink.c \
 	lib/image/volume.c \

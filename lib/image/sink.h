@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The destination of a filesystem's blocks: an image that is being made (populate/build/image_sink.h), or an existing
+ * The destination of a filesystem's blocks: an image that is being made (output/image_sink.h), or an existing
  * filesystem, which is changed in a transaction (image/transaction_sink.h). Code that writes inodes,
  * directories and contents does not depend on which it is.
  *

@@ -5,10 +5,10 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
+#include "contents/zero_detection.h"
 #include "ondisk/orphan_block.h"
 #include "populate/data/block_sharing.h"
 #include "populate/data/copy.h"
-#include "populate/data/zero_detection.h"
 #include "populate/format/filesystem.h"
 #include "populate/format/likeness.h"
 #include "populate/metadata/directories.h"
@@ -183,13 +183,13 @@ static void report_size(const struct populating *run)
 /* Chooses a size without zeros: all of them, or long ones. size_error: the result of choosing it with them. */
 static errcode_t choose_without_zeros(struct populating *run, bool finds_all, errcode_t size_error)
 {
-	uint64_t known_zero_bytes = run->scanned.known_zero_bytes;
+	uint64_t known_zero_bytes = run->scanned.zeros.known_zero_bytes;
 	struct problem too_large = { 0 };
 
 	problem_move(&too_large, run->work.problem);
-	errcode_t error = finds_all ? zero_detection_search(&run->plan, &run->scanned, &run->work) :
-	                              zero_detection_search_long(&run->plan, &run->scanned, &run->work, NULL);
-	if (!error && run->scanned.known_zero_bytes == known_zero_bytes) {
+	errcode_t error = finds_all ? zero_detection_search(&run->scanned.zeros, run->plan.data_bytes) :
+	                              zero_detection_search_long(&run->scanned.zeros, NULL);
+	if (!error && run->scanned.zeros.known_zero_bytes == known_zero_bytes) {
 		problem_move(run->work.problem, &too_large);
 		return size_error;
 	}
@@ -209,14 +209,14 @@ static errcode_t choose_first_size(struct populating *run)
 {
 	bool finds_all = run->output.is_device || (run->scanned.base && !run->work.options->own_defaults);
 
-	run->scanned.least_hole_bytes = run->work.options->own_defaults ? ZERO_DETECTION_LEAST_HOLE_BYTES : 0;
+	run->scanned.zeros.least_hole_bytes = run->work.options->own_defaults ? ZERO_DETECTION_LEAST_HOLE_BYTES : 0;
 	errcode_t error = size_choose(&run->plan, &run->work, &run->output, &run->attempt.size);
 	if ((error && error != EXT2MB_ET_NO_SPACE) || run->work.options->zeros_of_source)
 		return error;
 	error = choose_without_zeros(run, error || finds_all, error);
-	if (error != EXT2MB_ET_NO_SPACE || !run->scanned.least_hole_bytes)
+	if (error != EXT2MB_ET_NO_SPACE || !run->scanned.zeros.least_hole_bytes)
 		return error;
-	run->scanned.least_hole_bytes = 0;
+	run->scanned.zeros.least_hole_bytes = 0;
 	return choose_without_zeros(run, true, error);
 }
 
@@ -401,11 +401,11 @@ static bool next_attempt(struct populating *run, errcode_t *error)
 		return false;
 	uint64_t hole_blocks;
 
-	*error = zero_detection_count(&run->plan, &attempt->found.zeros, &hole_blocks);
+	*error = zero_detection_count(&run->scanned.zeros, &attempt->found.zeros, &hole_blocks);
 	if (!*error && !are_many_zeros(run, hole_blocks))
 		return false;
 	if (!*error)
-		*error = zero_detection_apply(&run->plan, &run->scanned, &attempt->found.zeros);
+		*error = zero_detection_apply(&run->scanned.zeros, &attempt->found.zeros);
 	if (*error)
 		*error = problem_set(run->work.problem, *error, NULL, "cannot plan the image");
 	attempt->knows_zeros = attempt->reuses_layout = true;
@@ -434,7 +434,7 @@ static errcode_t seal(struct populating *run)
 	struct populate_report *report = run->report;
 
 	report->shared_bytes = run->attempt.found.shared_bytes;
-	report->zero_blocks = run->scanned.known_zero_bytes >> run->plan.format.block_bits;
+	report->zero_blocks = run->scanned.zeros.known_zero_bytes >> run->plan.format.block_bits;
 	begin_stage(run, POPULATE_SEAL);
 	errcode_t error = xattrs_write(&run->plan, sink, &run->work);
 	if (!error)
@@ -528,6 +528,29 @@ static void expect_work(const struct populating *run)
 	progress_expect(run->work.options->progress, run->scanned.tree->node_count, bytes);
 }
 
+/* Tells fs-verity and the search for zeros what they work on. The format is the plan's, which changes with the size. */
+static void prepare_contents(struct populating *run)
+{
+	const struct populate_options *options = run->work.options;
+
+	run->plan.protection = (struct protection){
+		.tree = run->scanned.tree,
+		.format = &run->plan.format,
+		.image = options->image,
+		.may_choose_blocks = !options->block_size_given && !options->usage_given && !run->scanned.base,
+	};
+	run->scanned.zeros = (struct zero_detection){
+		.tree = run->scanned.tree,
+		.format = &run->plan.format,
+		.keeps_swap_files = run->scanned.like.is_wanted,
+		.image = options->image,
+		.readers = run->work.readers,
+		.reads_slowly = workplace_reads_slowly(&run->work),
+		.progress = options->progress,
+		.problem = run->work.problem,
+	};
+}
+
 static errcode_t make_image(struct populating *run)
 {
 	errcode_t error;
@@ -542,6 +565,7 @@ static errcode_t make_image(struct populating *run)
 		error = scan_sources(&run->scanned, run->file.in_place, &run->work, run->files, run->report);
 	if (error)
 		return error;
+	prepare_contents(run);
 	expect_work(run);
 	do {
 		error = prepare_attempt(run);

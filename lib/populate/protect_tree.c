@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "populate/build/protection.h"
+#include "contents/protection.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
 #include "tree/details.h"
@@ -161,12 +161,12 @@ bool protect_is_wanted(const struct tree *tree)
 
 errcode_t protect_report(const struct plan *plan, struct populate_report *report)
 {
-	report->protected_files = calloc(plan->protected_count + 1ul, sizeof(*report->protected_files));
+	report->protected_files = calloc(plan->protection.count + 1ul, sizeof(*report->protected_files));
 	if (!report->protected_files)
 		return ENOMEM;
-	for (uint32_t number = 0; number < plan->protected_count; number++) {
-		const struct protected_file *file = &plan->protected_files[number];
-		const struct verity_value value = protection_value(plan, file->node);
+	for (uint32_t number = 0; number < plan->protection.count; number++) {
+		const struct protected_file *file = &plan->protection.files[number];
+		const struct verity_value value = protection_value(&plan->protection, file->node);
 		struct populate_protected *shown = &report->protected_files[number];
 
 		shown->path = path_text("", tree_ascend, plan->source->tree, file->node, NULL);

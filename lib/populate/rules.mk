@@ -1,18 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 populate_sources := \
 	lib/populate/build/identity.c \
-	lib/populate/build/image_sink.c \
-	lib/populate/build/leaf_hashes.c \
 	lib/populate/build/pack_range.c \
 	lib/populate/build/plan.c \
-	lib/populate/build/protection.c \
-	lib/populate/build/run_writer.c \
 	lib/populate/data/block_sharing.c \
 	lib/populate/data/content_runs.c \
 	lib/populate/data/copy.c \
-	lib/populate/data/protect.c \
-	lib/populate/data/zero_detection.c \
-	lib/populate/format/child.c \
 	lib/populate/format/filesystem.c \
 	lib/populate/format/likeness.c \
 	lib/populate/format/mke2fs.c \
@@ -25,12 +18,8 @@ populate_sources := \
 	lib/populate/name_files.c \
 	lib/populate/output/android_sparse.c \
 	lib/populate/output/dm_verity.c \
-	lib/populate/output/dm_verity_tree.c \
-	lib/populate/output/output.c \
-	lib/populate/output/temporary_file.c \
 	lib/populate/plan/base_image.c \
 	lib/populate/plan/block_placement.c \
-	lib/populate/plan/block_runs.c \
 	lib/populate/plan/content_order.c \
 	lib/populate/plan/encrypted.c \
 	lib/populate/plan/hidden_gaps.c \

@@ -8,7 +8,7 @@
 
 /*
  * Fills in what the source has, and what the sources gave to the report. in_place: the image is written where it is,
- * see populate/output/output.h. files gets the sources that are read; it may be NULL. What was filled in is to be
+ * see output/output.h. files gets the sources that are read; it may be NULL. What was filled in is to be
  * released also after a failure.
  */
 MUST_CHECK errcode_t scan_sources(struct scanned *scanned, bool in_place, const struct workplace *work,

@@ -18,6 +18,7 @@ support_sources := \
 	lib/support/text/units.c \
 	lib/support/utf8.c \
 	lib/support/vector.c \
+	lib/support/run/child.c \
 	lib/support/run/children.c \
 	lib/support/run/interrupt.c \
 	lib/support/run/control_group.c \

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "populate/data/zero_detection.h"
+#include "contents/zero_detection.h"
 #include "support/bits.h"
 
 /* A bit for each node whose contents are written. */
@@ -21,14 +21,19 @@ static uint64_t *written_nodes(const struct update_plan *plan)
 errcode_t holes_find(const struct update_options *options, struct update_plan *plan, const struct volume *volume,
                      struct pool *pool, struct problem *problem)
 {
-	const struct populate_options populate = { .image = options->image, .progress = options->progress };
-	const struct workplace work = { .options = &populate, .problem = problem, .pool = pool, .readers = pool };
-	struct scanned scanned = { .tree = plan->tree, .least_hole_bytes = ZERO_DETECTION_LEAST_HOLE_BYTES };
-	const struct plan form = { .options = &populate, .source = &scanned, .format = volume->format };
+	struct zero_detection zeros = {
+		.tree = plan->tree,
+		.format = &volume->format,
+		.least_hole_bytes = ZERO_DETECTION_LEAST_HOLE_BYTES,
+		.image = options->image,
+		.readers = pool,
+		.progress = options->progress,
+		.problem = problem,
+	};
 
 	if (options->zeros_of_source)
 		return 0;
 	SCOPE_FREE uint64_t *nodes = written_nodes(plan);
 
-	return nodes ? zero_detection_search_long(&form, &scanned, &work, nodes) : ENOMEM;
+	return nodes ? zero_detection_search_long(&zeros, nodes) : ENOMEM;
 }

@@ -9,7 +9,7 @@
 
 /*
  * Makes long zeros of the files that the plan writes holes of its tree, as e2populate does
- * (populate/data/zero_detection.h), unless options->zeros_of_source is set. Reads a few bytes of every 64 KiB of them.
+ * (contents/zero_detection.h), unless options->zeros_of_source is set. Reads a few bytes of every 64 KiB of them.
  * Before anything is placed or counted. Errors of reading, ENOMEM, EINTR.
  */
 MUST_CHECK errcode_t holes_find(const struct update_options *options, struct update_plan *plan,

@@ -180,7 +180,7 @@ static errcode_t warn_unprotected(const struct update_plan *plan, struct warning
 
 		if ((action->verb != UPDATE_CREATE && action->verb != UPDATE_REPLACE) ||
 		    !tree_detail(plan->tree, &plan->tree->nodes[action->node])->verity ||
-		    protected_nodes_has(&plan->protected, action->node))
+		    protected_nodes_has(&plan->protection, action->node))
 			continue;
 		first = first ? first : action;
 		count++;
@@ -253,7 +253,7 @@ static errcode_t update_with(const struct update_options *options, struct pool *
 		error = into_find(options, &target.volume, &plan, &report->warnings, &is_new, problem);
 	comparing.mirrors = options->mirrors && !is_new;
 	if (!error)
-		error = protected_nodes_find(&plan.protected, plan.tree, &target.volume.format, options->image,
+		error = protected_nodes_find(&plan.protection, plan.tree, &target.volume.format, options->image,
 		                             problem);
 	if (!error)
 		error = compare_with_image(&comparing, &target.volume, pool, &plan, report, problem);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* block_runs: which blocks a file's data is rounded out to. */
-#include "populate/plan/block_runs.h"
+#include "contents/block_runs.h"
 
 #include "unit.h"
 

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 
 #include "ondisk/dm_verity.h"
-#include "populate/output/dm_verity_tree.h"
+#include "output/dm_verity_tree.h"
 #include "seeded_random.h"
 #include "support/io/whole_io.h"
 #include "unit.h"

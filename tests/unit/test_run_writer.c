@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is gathered, and what is written past the page cache: two descriptors of one file stand for the two ways. */
-#include "populate/build/run_writer.h"
+#include "image/run_writer.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "populate/build/image_sink.h"
+#include "output/image_sink.h"
 #include "seeded_random.h"
 #include "unit.h"
 

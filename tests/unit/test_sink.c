@@ -10,10 +10,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "image/run_writer.h"
 #include "image/transaction_sink.h"
 #include "ondisk/inode.h"
-#include "populate/build/image_sink.h"
-#include "populate/build/run_writer.h"
+#include "output/image_sink.h"
 #include "transaction_image.h"
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* zero_runs_find(): which blocks of a buffer hold only zeros. */
-#include "populate/data/zero_detection.h"
+#include "contents/zero_detection.h"
 
 #include <string.h>
 

@@ -90,3 +90,33 @@ uint32_t plan_first_directory(const struct plan *plan, uint32_t node)
 {
 	return (uint32_t)BISECT(plan->directory_count, job, plan->directories[job].node >= node);
 }
+
+void plan_start_runs(const struct plan *plan, uint32_t number, struct block_runs *runs)
+{
+	const struct tree_node *node = plan_node(plan, number);
+
+	block_runs_start(runs, &plan->format, node);
+	if (!S_ISREG(node->mode))
+		runs->file_blocks = plan->placements[number].blocks;
+	if (!plan->placements[number].is_protected) {
+		runs->unwritten = plan_unwritten(plan, number);
+		return;
+	}
+	const struct verity_place place = protection_place(&plan->protection, number);
+
+	block_runs_protect(runs, &place);
+}
+
+errcode_t plan_list_protected(struct plan *plan)
+{
+	const struct tree *tree = plan->source->tree;
+	errcode_t error = 0;
+
+	protection_release(&plan->protection);
+	if (!plan->format.verity || !tree->details)
+		return 0;
+	for (uint32_t node = 0; !error && node < tree->node_count; node++)
+		if (plan->placements[node].is_protected && !tree_node_is_link(tree, node))
+			error = protection_add(&plan->protection, node);
+	return error;
+}

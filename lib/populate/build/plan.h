@@ -6,8 +6,9 @@
 #pragma once
 
 #include <ext2fs/ext2fs.h>
-#include <stdatomic.h>
 
+#include "contents/block_runs.h"
+#include "contents/protection.h"
 #include "image/sink.h"
 #include "ondisk/directory.h"
 #include "ondisk/file_map.h"
@@ -107,15 +108,6 @@ struct xattr_plan {
 	uint32_t lost_found_share; /* as placement.xattr_share, of mke2fs's lost+found */
 };
 
-/* A regular file that fs-verity protects in the image. */
-struct protected_file {
-	uint32_t node;
-	/* Copy: */
-	atomic_uint pending_slices;
-	struct shared_tree *tree; /* of its slices, see populate/data/protect.h; NULL: it has none */
-	uint8_t digest[HASH_TREE_MOST_DIGEST_BYTES];
-};
-
 struct plan {
 	const struct populate_options *options;
 	const struct scanned *source;
@@ -128,8 +120,7 @@ struct plan {
 	struct directory_job *directories;
 	uint32_t directory_count;
 	struct xattr_plan xattrs;
-	struct protected_file *protected_files; /* ascending by node, each node the first of its names */
-	uint32_t protected_count;
+	struct protection protection;
 	uint32_t *content_order; /* files in the order in which contents are placed; NULL: that of the nodes */
 	uint32_t content_count;  /* of these */
 
@@ -160,15 +151,9 @@ static inline bool plan_project_is_inherited(const struct plan *plan, uint32_t n
 	return plan->format.project && S_ISDIR(source->mode) && (source->flags & FILE_FLAGS_OF_PROJECT);
 }
 
-/*
- * What is preallocated of a regular file and stays so; NULL: nothing. Only maps of extents can say it, and none of a
- * filesystem whose clusters are longer than an unwritten extent.
- */
 static inline const struct tree_unwritten *plan_unwritten(const struct plan *plan, uint32_t node)
 {
-	if (!plan->format.extents || 1u << plan->format.cluster_bits > FILE_EXTENT_MAX_UNWRITTEN_BLOCKS)
-		return NULL;
-	return tree_detail(plan->source->tree, plan_node(plan, node))->unwritten;
+	return block_runs_unwritten(&plan->format, plan->source->tree, node);
 }
 
 /* The number of inodes that the plan needs, without the filesystem's own. */
@@ -219,6 +204,12 @@ MUST_CHECK errcode_t plan_alloc_blocks(const struct plan *plan, struct pack_rang
 MUST_CHECK errcode_t plan_write_map(const struct plan *plan, struct sink *sink, uint32_t ino,
                                     const struct file_extent *extents, uint32_t count, const struct extent_map *map,
                                     struct inode_value *value);
+
+/* A walk over the blocks of any node, once they have been counted: those of a directory or symlink are one run. */
+void plan_start_runs(const struct plan *plan, uint32_t node, struct block_runs *runs);
+
+/* Fills in the protected files once all files have been counted. ENOMEM. */
+MUST_CHECK errcode_t plan_list_protected(struct plan *plan);
 
 /* The index of the first directory of plan->directories at or after a node. */
 uint32_t plan_first_directory(const struct plan *plan, uint32_t node);

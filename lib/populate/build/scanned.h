@@ -4,7 +4,9 @@
 
 #include <ext2fs/ext2_fs.h>
 
+#include "contents/zero_detection.h"
 #include "populate/build/identity.h"
+#include "tree/node_tasks.h"
 #include "tree/tree.h"
 
 struct base_image;
@@ -36,39 +38,6 @@ struct scanned {
 	bool lacks_projects;     /* the host has not been asked for those of its files */
 	struct base_image *base; /* the image whose layout is to be kept; may be NULL */
 	struct likeness like;
-	struct identity identity;  /* of the filesystem */
-	uint64_t least_hole_bytes; /* populate(): of zeros between data of a file; 0: all that are a cluster */
-	uint64_t known_zero_bytes; /* zero detection: those that are holes of the tree now */
+	struct identity identity; /* of the filesystem */
+	struct zero_detection zeros;
 };
-
-/* Nodes first .. end-1. */
-struct node_range {
-	uint32_t first, end;
-};
-
-/* The part with a number, where the nodes are cut into parts of nodes_each. */
-static inline struct node_range node_part(const struct tree *tree, uint32_t nodes_each, size_t number)
-{
-	uint32_t first = (uint32_t)number * nodes_each, left = tree->node_count - first;
-
-	return (struct node_range){ first, first + (left < nodes_each ? left : nodes_each) };
-}
-
-/* The number of such parts. */
-static inline size_t node_part_count(const struct tree *tree, uint32_t nodes_each)
-{
-	return ((size_t)tree->node_count + nodes_each - 1) / nodes_each;
-}
-
-/* Workers share out the nodes in tasks of this many. */
-#define NODES_PER_TASK 4096u
-
-static inline size_t node_task_count(const struct tree *tree)
-{
-	return node_part_count(tree, NODES_PER_TASK);
-}
-
-static inline struct node_range node_task(const struct tree *tree, size_t task)
-{
-	return node_part(tree, NODES_PER_TASK, task);
-}

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "populate/build/run_writer.h"
+#include "image/run_writer.h"
 #include "populate/data/block_sharing.h"
 #include "populate/metadata/flags.h"
 #include "source/pack/pack_leaves.h"

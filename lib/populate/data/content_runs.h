@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "populate/build/image_sink.h"
+#include "output/image_sink.h"
 #include "populate/build/plan.h"
 #include "populate/build/workplace.h"
 

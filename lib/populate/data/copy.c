@@ -5,12 +5,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "populate/build/run_writer.h"
+#include "image/run_writer.h"
 #include "populate/data/block_sharing.h"
 #include "populate/data/content_runs.h"
-#include "populate/data/protect.h"
+#include "contents/protect.h"
 #include "populate/metadata/flags.h"
-#include "populate/build/protection.h"
+#include "contents/protection.h"
 #include "source/unpack/spool_directory.h"
 #include "tree/contents.h"
 #include "support/bisect.h"
@@ -232,17 +232,23 @@ static errcode_t copy_one(const struct copying *copying, struct copy_worker *own
 	/* Zeros in ciphertext are not zeros of the file. */
 	own->finds_zeros = !plan->options->zeros_of_source && !plan_node(plan, node)->is_encrypted;
 	if (own->finds_zeros)
-		error = zeros_may_be_holes(plan, own->reader, node, &own->finds_zeros, problem);
+		error = zeros_may_be_holes(&plan->source->zeros, own->reader, node, &own->finds_zeros, problem);
 	if (error)
 		return error;
 	/* Slices of a large file are copied at the same time, so they must not write to its placement. */
 	if (!is_slice && flags_are_missing(plan, node))
 		flags_note(plan, node, content_reader_flags(own->reader));
-	error = protect_begin(plan, &own->protect, node, is_slice, copying->directory);
+	error = protect_begin(&plan->protection, &own->protect, node, is_slice, copying->directory);
 	if (error)
 		return problem_set(problem, error, copying->directory, "cannot keep hashes for fs-verity");
 	error = copy_range(plan, own, node, first, end < most ? end : most, problem);
-	return error ? error : protect_end(plan, &own->protect, &own->writer, problem);
+	if (error)
+		return error;
+	struct file_extent single;
+	uint32_t count;
+	const struct file_extent *extents = placement_extents(&plan->placements[node], &single, &count);
+
+	return protect_end(&plan->protection, &own->protect, extents, count, &own->writer, problem);
 }
 
 static errcode_t copy_files_of_job(const struct copying *copying, struct copy_worker *own, const struct copy_job *job,
@@ -338,7 +344,8 @@ static errcode_t add_slices(const struct plan *plan, uint32_t node, struct job_l
 		return error;
 	list->jobs[list->count - 1].is_last = true;
 	if (plan->placements[node].is_protected)
-		atomic_init(&protection_find(plan, node)->pending_slices, (unsigned int)(list->count - before));
+		atomic_init(&protection_find(&plan->protection, node)->pending_slices,
+		            (unsigned int)(list->count - before));
 	return 0;
 }
 
@@ -470,7 +477,7 @@ static void close_workers(const struct copying *copying)
 		free(copying->workers[worker].zeros.runs);
 	}
 	free(copying->workers);
-	protect_release(copying->plan);
+	protect_release(&copying->plan->protection);
 }
 
 errcode_t copy_files(const struct plan *plan, struct image_file *file, const struct workplace *work, bool reads_last,

@@ -2,10 +2,10 @@
 /* Moves the contents of regular files into their blocks. */
 #pragma once
 
-#include "populate/build/image_sink.h"
+#include "contents/zero_detection.h"
+#include "output/image_sink.h"
 #include "populate/build/plan.h"
 #include "populate/build/workplace.h"
-#include "populate/data/zero_detection.h"
 
 /* The findings of copying. */
 struct copy_findings {

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 
 #include "filesystem/fs_errors.h"
-#include "populate/format/child.h"
 #include "populate/format/likeness.h"
 #include "populate/format/mke2fs.h"
+#include "support/run/child.h"
 
 /* No other program has the image open, so the block for multiple mount protection stays as mke2fs left it. */
 errcode_t filesystem_open_at(const char *path, uint64_t offset_bytes, int flags, ext2_filsys *fs)

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "ondisk/format.h"
-#include "populate/build/image_sink.h"
+#include "output/image_sink.h"
 #include "populate/build/open_filesystem.h"
 #include "populate/build/scanned.h"
 #include "populate/build/workplace.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "populate/format/child.h"
+#include "support/run/child.h"
 #include "support/text/units.h"
 
 #define OWN_ARGUMENTS 24

@@ -8,7 +8,7 @@
 #include "populate/metadata/directories.h"
 #include "populate/metadata/flags.h"
 #include "populate/metadata/xattrs.h"
-#include "populate/build/protection.h"
+#include "contents/protection.h"
 #include "tree/contents.h"
 #include "tree/file_flags.h"
 #include "support/bisect.h"
@@ -254,7 +254,8 @@ static uint64_t extents_of(const struct plan *plan, uint32_t node)
 	struct file_extent single;
 	uint32_t count;
 	const struct file_extent *extents = placement_extents(&plan->placements[node], &single, &count);
-	uint64_t added = plan->placements[node].is_protected ? protection_place(plan, node).first_block : UINT64_MAX;
+	uint64_t added = plan->placements[node].is_protected ? protection_place(&plan->protection, node).first_block :
+	                                                       UINT64_MAX;
 	uint64_t pieces = count;
 
 	for (uint32_t number = 1; number < count; number++)

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "populate/build/run_writer.h"
+#include "image/run_writer.h"
 
 static errcode_t charge(const struct plan *plan, const struct filesystem *filesystem,
                         const uint32_t owners[QUOTA_TYPES], uint64_t inodes, uint64_t blocks, struct quota_usage *usage)

@@ -5,9 +5,9 @@
  */
 #pragma once
 
-#include "populate/build/image_sink.h"
+#include "output/image_sink.h"
+#include "output/output.h"
 #include "populate/build/workplace.h"
-#include "populate/output/output.h"
 
 /*
  * Puts the finished filesystem into this form, in a new temporary file; not for a device. Blocks that the filesystem

@@ -6,13 +6,13 @@
 #pragma once
 
 #include "ondisk/dm_verity.h"
-#include "populate/build/image_sink.h"
+#include "output/dm_verity_tree.h"
+#include "output/image_sink.h"
+#include "output/output.h"
 #include "populate/build/report.h"
 #include "populate/build/scanned.h"
 #include "populate/build/workplace.h"
 #include "populate/format/filesystem.h"
-#include "populate/output/dm_verity_tree.h"
-#include "populate/output/output.h"
 
 /* All zeros but for the output's descriptor, which is -1, until dm_verity_examine(). */
 struct dm_verity {

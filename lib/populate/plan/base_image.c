@@ -7,7 +7,6 @@
 
 #include "filesystem/fs_errors.h"
 #include "image/inode.h"
-#include "populate/plan/block_runs.h"
 #include "source/disk/place.h"
 #include "support/io/same_file.h"
 #include "support/run/interrupt.h"
@@ -254,7 +253,7 @@ static errcode_t keep_node(struct keeping *keeping, uint32_t number)
 
 	keeping->kept.count = 0;
 	keeping->kept.unit = 1u << plan->format.cluster_bits;
-	block_runs_start_counted(&runs, plan, number);
+	plan_start_runs(plan, number, &runs);
 	while (!error && block_runs_next(&runs, &logical, &blocks)) {
 		keeping->kept.is_unwritten = runs.is_unwritten;
 		error = keep_run(keeping, &next, logical, blocks);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "populate/plan/hidden_gaps.h"
 
-#include "populate/plan/block_runs.h"
-
 errcode_t hidden_gaps_open(struct hidden_gaps *gaps, const struct plan *plan, struct problem *problem)
 {
 	const struct ondisk_format *format = &plan->format;
@@ -52,7 +50,7 @@ static errcode_t count_node(struct hidden_gaps *gaps, uint32_t node, uint64_t *b
 	uint32_t logical, count;
 	uint64_t before;
 
-	block_runs_start_counted(&runs, gaps->plan, node);
+	plan_start_runs(gaps->plan, node, &runs);
 	while (block_runs_next(&runs, &logical, &count)) {
 		errcode_t error = 0;
 

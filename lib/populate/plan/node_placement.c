@@ -3,8 +3,6 @@
 
 #include <errno.h>
 
-#include "populate/plan/block_runs.h"
-
 bool node_is_unplaced(const struct plan *plan, uint32_t number)
 {
 	const struct placement *placement = &plan->placements[number];
@@ -90,7 +88,7 @@ static errcode_t collect_extents(const struct plan *plan, struct pack_range *ran
 
 	list->count = 0;
 	list->unit = 1u << plan->format.cluster_bits;
-	block_runs_start_counted(&runs, plan, number);
+	plan_start_runs(plan, number, &runs);
 	while (!error && block_runs_next(&runs, &logical, &blocks)) {
 		uint64_t gap = 0;
 

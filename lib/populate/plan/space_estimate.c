@@ -8,10 +8,8 @@
 
 #include "populate/metadata/directories.h"
 #include "populate/metadata/xattrs.h"
-#include "populate/plan/block_runs.h"
 #include "populate/plan/content_order.h"
 #include "populate/plan/hidden_gaps.h"
-#include "populate/build/protection.h"
 
 /* mke2fs gives lost+found 16 KiB, so that e2fsck need not allocate when it rescues files. */
 #define LOST_FOUND_BYTES 16384u
@@ -60,7 +58,7 @@ static errcode_t count_indirect(const struct plan *plan, uint32_t number, uint64
 	struct extent_list list = { 0 };
 	errcode_t error = 0;
 
-	block_runs_start_counted(&runs, plan, number);
+	plan_start_runs(plan, number, &runs);
 	while (!error && block_runs_next(&runs, &logical, &blocks))
 		error = extent_list_add(&list, logical, 1, blocks);
 	if (!error)
@@ -100,7 +98,7 @@ static errcode_t count_file(const struct plan *plan, uint32_t number, struct dis
 		return EFBIG;
 	if (node->is_encrypted && has_torn_clusters(plan, node))
 		return ENOTSUP;
-	errcode_t error = protection_decide(plan, number, &is_protected);
+	errcode_t error = protection_decide(&plan->protection, number, &is_protected);
 
 	if (error)
 		return error;
@@ -110,7 +108,7 @@ static errcode_t count_file(const struct plan *plan, uint32_t number, struct dis
 		plan->placements[number].is_inline = true;
 		return 0;
 	}
-	block_runs_start_counted(&runs, plan, number);
+	plan_start_runs(plan, number, &runs);
 	added = runs.added_end - runs.added_start;
 	while (block_runs_next(&runs, &logical, &blocks)) {
 		total += blocks;
@@ -238,7 +236,7 @@ static errcode_t limit_problem(const struct plan *plan, uint32_t number, errcode
 
 	if (S_ISREG(node->mode) && !node->is_encrypted && error != EMLINK &&
 	    node->size_bytes <= file_map_max_bytes(format)) {
-		SCOPE_FREE char *reason = protection_reason(plan, number, error);
+		SCOPE_FREE char *reason = protection_reason(&plan->protection, number, error);
 
 		if (reason)
 			return problem_set_reason(problem, error, path, "cannot be protected by fs-verity", "%s",
@@ -524,7 +522,7 @@ errcode_t space_estimate_count(struct plan *plan, struct pool *pool, const struc
 		error = count_gaps(plan, problem);
 	if (error)
 		return error;
-	error = protection_list(plan);
+	error = plan_list_protected(plan);
 	if (error)
 		return problem_set(problem, error, NULL, "cannot plan the image");
 	space->quota_blocks =
@@ -543,6 +541,6 @@ void space_estimate_release(struct plan *plan)
 	free(TAKE(plan->space.districts));
 	plan->space.is_counted = false;
 	xattrs_release(plan);
-	protection_release(plan);
+	protection_release(&plan->protection);
 	content_order_release(plan);
 }

@@ -5,11 +5,11 @@
  */
 #pragma once
 
+#include "output/output.h"
 #include "populate/build/plan.h"
 #include "populate/build/report.h"
 #include "populate/build/workplace.h"
 #include "populate/format/filesystem.h"
-#include "populate/output/output.h"
 
 /* How mke2fs is to be called, and what it makes then. */
 struct size_choice {

@@ -2,7 +2,7 @@
 /* Compares the image with the source: e2fsck(8) checks it, and everything is read back. */
 #pragma once
 
-#include "populate/build/image_sink.h"
+#include "output/image_sink.h"
 #include "populate/build/plan.h"
 #include "populate/build/workplace.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "source/unpack/spool_directory.h"
-#include "populate/build/protection.h"
+#include "contents/protection.h"
 
 #define PIECE_BYTES ((size_t)64 << 10) /* at least a block of the largest size */
 #define LARGE_BYTES (UINT64_C(64) << 20)
@@ -115,11 +115,18 @@ static errcode_t hash_again(const struct plan *plan, struct protect_worker *own,
 	uint64_t bytes = plan_node(plan, node)->size_bytes;
 	SCOPE_FREE char *directory = spool_directory(plan->options->image);
 	/* The tree of a large file goes into a file, so that a huge one does not take memory. */
-	errcode_t error = directory ? protect_begin(plan, own, node, bytes > LARGE_BYTES, directory) : ENOMEM;
+	errcode_t error =
+		directory ? protect_begin(&plan->protection, own, node, bytes > LARGE_BYTES, directory) : ENOMEM;
 
 	if (!error)
 		error = read_data(plan, own, reader, node, problem);
-	return error ? error : protect_finish(plan, own, problem);
+	if (error)
+		return error;
+	struct file_extent single;
+	uint32_t count;
+	const struct file_extent *extents = placement_extents(&plan->placements[node], &single, &count);
+
+	return protect_finish(&plan->protection, own, extents, count, problem);
 }
 
 errcode_t verify_protection(const struct plan *plan, const struct image *image, struct protect_worker *own,
@@ -127,7 +134,7 @@ errcode_t verify_protection(const struct plan *plan, const struct image *image, 
                             const char **what, struct problem *problem)
 {
 	SCOPE_FREE uint8_t *buffers = malloc(2 * PIECE_BYTES);
-	const struct verity_place place = protection_place(plan, node);
+	const struct verity_place place = protection_place(&plan->protection, node);
 	const struct comparison comparison = { plan, image, own, &place, buffers, buffers + PIECE_BYTES };
 
 	*what = NULL;

@@ -2,8 +2,9 @@
 /* What fs-verity has of a file in the image, compared with what its source comes to. */
 #pragma once
 
-#include "populate/build/image_sink.h"
-#include "populate/data/protect.h"
+#include "contents/protect.h"
+#include "output/image_sink.h"
+#include "populate/build/plan.h"
 
 /*
  * Hashes the reader's open file, node, anew, and compares tree, descriptor and signature with the blocks of the image

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "filesystem/fs_errors.h"
-#include "populate/plan/block_runs.h"
 
 struct visiting {
 	struct extent_list *list;
@@ -74,7 +73,7 @@ errcode_t verify_runs_compare(const struct plan *plan, uint32_t node, struct ver
 	*equal = true;
 	if (!plan_unwritten(plan, node))
 		return 0;
-	block_runs_start_counted(&planned, plan, node);
+	plan_start_runs(plan, node, &planned);
 	while (!error && block_runs_next(&planned, &logical, &blocks))
 		if (planned.is_unwritten)
 			error = extent_list_add(&runs->wanted, logical, logical, blocks);

@@ -11,7 +11,7 @@
 #include "allocator/core/allocator.h"
 #include "filesystem/fs_errors.h"
 #include "image/inode.h"
-#include "populate/format/child.h"
+#include "support/run/child.h"
 
 #define ZEROES_BYTES (1u << 20)
 

@@ -11,7 +11,7 @@
 #include "image/map_walk.h"
 #include "ondisk/geometry.h"
 #include "ondisk/format.h"
-#include "populate/output/output.h"
+#include "output/output.h"
 #include "simulate/image/file_set.h"
 
 struct image {

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "populate/output/output.h"
+#include "output/output.h"
 #include "support/io/whole_io.h"
 #include "support/text/markup.h"
 #include "support/vector.h"

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "analyze/report/report.h"
-#include "populate/output/output.h"
+#include "output/output.h"
 #include "simulate/run/measurement.h"
 
 #define OVERVIEW_DISKS 3 /* the first one is fresh */

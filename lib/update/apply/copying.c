@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "populate/build/run_writer.h"
-#include "populate/data/protect.h"
+#include "contents/protect.h"
+#include "image/run_writer.h"
 #include "source/unpack/spool_directory.h"
 #include "support/run/interrupt.h"
 #include "support/vector.h"
@@ -93,11 +93,8 @@ static errcode_t copy_extent(struct applying *applying, struct copy_worker *own,
 static errcode_t begin_hashing(const struct copying *copying, struct copy_worker *own,
                                const struct placed_inode *placed, bool is_slice, struct problem *problem)
 {
-	const struct protected_nodes *nodes = &copying->applying->plan->protected;
-
-	if (!protected_nodes_has(nodes, placed->node))
-		return 0;
-	errcode_t error = protect_begin(&nodes->plan, &own->protect, placed->node, is_slice, copying->directory);
+	errcode_t error = protect_begin(&copying->applying->plan->protection, &own->protect, placed->node, is_slice,
+	                                copying->directory);
 
 	return error ? problem_set(problem, error, copying->directory, "cannot keep hashes for fs-verity") : 0;
 }
@@ -127,7 +124,10 @@ static errcode_t copy_file(const struct copying *copying, struct copy_worker *ow
 	for (size_t i = placed->extents.final; !error && i < placed->extents.count; i++)
 		if (placed->extents.extents[i].logical < end)
 			error = copy_extent(applying, own, placed, &placed->extents.extents[i], first, end, problem);
-	return error ? error : protect_end(&applying->plan->protected.plan, &own->protect, &own->writer, problem);
+	if (error)
+		return error;
+	return protect_end(&applying->plan->protection, &own->protect, placed->extents.extents,
+	                   (uint32_t)placed->extents.count, &own->writer, problem);
 }
 
 /* True if the inode has contents that the batch writes. */
@@ -205,20 +205,19 @@ static errcode_t list_slices(struct copying *copying)
 	return error;
 }
 
-/* Notes where protected files lie: their hashes are written when they have been copied. */
-static errcode_t note_protected(struct applying *applying)
+/* Notes how many slices protected files are copied in (0: as a whole): their hashes are written after the last one. */
+static void note_slices(struct applying *applying)
 {
-	struct protected_nodes *nodes = &applying->plan->protected;
-	errcode_t error = 0;
+	const struct protection *protection = &applying->plan->protection;
 
-	for (size_t i = 0; !error && i < applying->placed_count; i++) {
+	for (size_t i = 0; protection->count && i < applying->placed_count; i++) {
 		const struct placed_inode *placed = &applying->placed[i];
 		uint64_t slices = is_large(applying, placed) ? slice_count(applying, placed) : 0;
+		struct protected_file *file = protection_find(protection, placed->node);
 
-		if (is_copied(applying, placed) && protected_nodes_has(nodes, placed->node))
-			error = protected_nodes_place(nodes, placed->node, &placed->extents, (uint32_t)slices);
+		if (file && is_copied(applying, placed))
+			atomic_init(&file->pending_slices, (unsigned int)slices);
 	}
-	return error;
 }
 
 static errcode_t list_jobs(struct copying *copying)
@@ -228,9 +227,7 @@ static errcode_t list_jobs(struct copying *copying)
 	uint64_t cost_bytes = 0;
 	uint32_t first = 0;
 
-	if (!error)
-		error = note_protected(copying->applying);
-
+	note_slices(applying);
 	for (uint32_t i = 0; !error && i < applying->placed_count; i++) {
 		const struct tree_node *node = node_of(applying, &applying->placed[i]);
 
@@ -277,7 +274,7 @@ static void close_workers(const struct copying *copying)
 
 errcode_t copy_contents(struct applying *applying)
 {
-	bool has_protected = applying->plan->protected.plan.protected_count;
+	bool has_protected = applying->plan->protection.count;
 	SCOPE_FREE char *directory = has_protected ? spool_directory(applying->options->image) : NULL;
 	struct copying copying = { .applying = applying, .directory = directory };
 	errcode_t error = has_protected && !directory ? ENOMEM : list_jobs(&copying);
@@ -289,7 +286,7 @@ errcode_t copy_contents(struct applying *applying)
 	if (!error && copying.job_count)
 		error = contents_check(applying->plan->tree, applying->problem);
 	if (error && has_protected)
-		protect_release(&applying->plan->protected.plan);
+		protect_release(&applying->plan->protection);
 	close_workers(&copying);
 	free(copying.jobs);
 	return error ? problem_set(applying->problem, error, applying->options->image, "cannot copy the files") : 0;

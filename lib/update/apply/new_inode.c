@@ -220,7 +220,7 @@ static errcode_t write_inode(struct applying *applying, const struct placed_inod
 
 	if (!error)
 		error = write_xattrs(applying, placed);
-	if (protected_nodes_has(&applying->plan->protected, placed->node))
+	if (protected_nodes_has(&applying->plan->protection, placed->node))
 		value->flags |= EXT4_VERITY_FL;
 	value->xattr_block = placed->xattr_block;
 	value->blocks = placed->clusters << applying->format->cluster_bits;

@@ -33,7 +33,7 @@ static uint64_t whole_clusters(const struct ondisk_format *format, uint64_t bloc
 
 static bool is_protected(const struct placing *placing)
 {
-	return protected_nodes_has(&placing->applying->plan->protected, placing->placed->node);
+	return protected_nodes_has(&placing->applying->plan->protection, placing->placed->node);
 }
 
 /* --- Blocks of contents ------------------------------------------------------------------------------------------- */
@@ -77,7 +77,7 @@ static errcode_t take_contents(struct placing *placing)
 
 	if (!S_ISREG(placing->node->mode))
 		return take_run(placing, 0, 1);
-	protected_nodes_runs(&placing->applying->plan->protected, placing->format, placing->node, &runs);
+	protected_nodes_runs(&placing->applying->plan->protection, placing->format, placing->node, &runs);
 	while (!error && block_runs_next(&runs, &logical, &blocks))
 		error = take_run(placing, logical, blocks);
 	return error;

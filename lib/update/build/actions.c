@@ -8,7 +8,7 @@
 
 void update_plan_free(struct update_plan *plan)
 {
-	protected_nodes_free(&plan->protected);
+	protection_release(&plan->protection);
 	tree_destroy(plan->tree);
 	free(plan->base);
 	free(plan->inos);

@@ -39,7 +39,7 @@ struct update_plan {
 	uint32_t *inos;    /* by node: its inode in the image, also one that UPDATE_CREATE has made; 0: none yet */
 	struct update_action *actions;
 	size_t count, capacity;
-	struct protected_nodes protected; /* owned */
+	struct protection protection; /* owned */
 	struct arena memory;
 	uint64_t unchanged; /* names of the tree that need no action */
 };

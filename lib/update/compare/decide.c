@@ -380,7 +380,7 @@ errcode_t comparison_decide(struct comparison *comparison)
 	struct deciding deciding = {
 		.comparison = comparison,
 		.judge = { .tree = tree,
-		           .protected = &comparison->plan->protected,
+		           .protection = &comparison->plan->protection,
 		           .volume = comparison->volume,
 		           .options = comparison->options,
 		           .walker = &comparison->walker.map },

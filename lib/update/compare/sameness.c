@@ -114,7 +114,7 @@ static errcode_t judge_contents(const struct sameness_judge *judge, const struct
 	case S_IFREG:
 		*is_same = inode->all.value.size_bytes == node->size_bytes && !(inode->view.flags & EXT4_ENCRYPT_FL) &&
 		           (inode->view.flags & EXT4_VERITY_FL ||
-		            !protected_nodes_has(judge->protected, (uint32_t)(node - judge->tree->nodes))) &&
+		            !protected_nodes_has(judge->protection, (uint32_t)(node - judge->tree->nodes))) &&
 		           has_same_data(judge, node, inode, has_same_bytes);
 		return 0;
 	case S_IFLNK:

@@ -20,7 +20,7 @@ enum sameness {
 /* One thread uses a judge. */
 struct sameness_judge {
 	const struct tree *tree;
-	const struct protected_nodes *protected; /* of the tree */
+	const struct protection *protection; /* of the tree */
 	const struct volume *volume;
 	const struct update_options *options;
 	struct map_walker *walker;

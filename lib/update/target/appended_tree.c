@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "populate/output/dm_verity_tree.h"
+#include "output/dm_verity_tree.h"
 #include "support/io/whole_io.h"
 
 #define ACTION "cannot make its hash tree anew"

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "image/inode.h"
+#include "ondisk/file_map.h"
 #include "update/build/xattr_list.h"
 #include "update/target/holding.h"
 
@@ -30,7 +31,7 @@ static uint64_t contents_blocks(const struct update_plan *plan, const struct ond
 	struct block_runs state;
 	uint32_t logical, blocks;
 
-	protected_nodes_runs(&plan->protected, format, node, &state);
+	protected_nodes_runs(&plan->protection, format, node, &state);
 	while (block_runs_next(&state, &logical, &blocks)) {
 		in_clusters += clusters(format, blocks);
 		runs += 1 + blocks / FILE_EXTENT_MAX_BLOCKS;

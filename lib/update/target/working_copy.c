@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "image/volume.h"
-#include "populate/format/child.h"
 #include "support/io/whole_io.h"
+#include "support/run/child.h"
 #include "support/run/interrupt.h"
 
 #define ACTION "cannot copy"

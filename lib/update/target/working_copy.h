@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "populate/output/output.h"
+#include "output/output.h"
 #include "update/build/options.h"
 
 struct working_copy {

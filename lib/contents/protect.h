@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "populate/build/plan.h"
-#include "populate/build/run_writer.h"
+#include "contents/protection.h"
+#include "image/run_writer.h"
 #include "tree/contents.h"
 
 /* A tree is in memory up to this size, and else in a temporary file that is mapped. */
@@ -42,8 +42,8 @@ void protect_worker_free(struct protect_worker *own);
  * A file, or one of its slices, is about to be read; what is one whole slice may be large, too. directory: where a
  * temporary file may be. A file that is not protected costs nothing. Errors: ENOMEM, those of the temporary file.
  */
-MUST_CHECK errcode_t protect_begin(const struct plan *plan, struct protect_worker *own, uint32_t node, bool is_slice,
-                                   const char *directory);
+MUST_CHECK errcode_t protect_begin(const struct protection *protection, struct protect_worker *own, uint32_t node,
+                                   bool is_slice, const char *directory);
 
 /* Bytes of that file, from the beginning of one of the filesystem's blocks on; up to the end of one, or of the file. */
 static inline void protect_hash(const struct protect_worker *own, const void *bytes, size_t count,
@@ -61,19 +61,21 @@ MUST_CHECK errcode_t protect_read(struct protect_worker *own, struct content_rea
                                   uint64_t count, struct problem *problem);
 
 /*
- * All of the file, or of the slice, has been hashed, but its holes. After the last slice, or if there are none, the
- * digest is known and the hashes are written. EINVAL: it is not the digest that the file should have; the problem names
- * the file.
+ * All of the file, or of the slice, has been hashed, but its holes; extents are those of the file. After the last
+ * slice, or if there are none, the digest is known and the hashes are written. EINVAL: it is not the digest that the
+ * file should have; the problem names the file.
  */
-MUST_CHECK errcode_t protect_end(const struct plan *plan, struct protect_worker *own, struct run_writer *writer,
+MUST_CHECK errcode_t protect_end(const struct protection *protection, struct protect_worker *own,
+                                 const struct file_extent *extents, uint32_t count, struct run_writer *writer,
                                  struct problem *problem);
 
 /* The same without writing: the bytes of all blocks that protect the file follow from protect_tree() and
  * protect_tail(). */
-MUST_CHECK errcode_t protect_finish(const struct plan *plan, struct protect_worker *own, struct problem *problem);
+MUST_CHECK errcode_t protect_finish(const struct protection *protection, struct protect_worker *own,
+                                    const struct file_extent *extents, uint32_t count, struct problem *problem);
 
 /* Frees the tree that the file's slices share, if it has one and protect_end() is not called. */
 void protect_drop(struct protect_worker *own);
 
 /* Frees trees that slices share, after a failure. */
-void protect_release(const struct plan *plan);
+void protect_release(const struct protection *protection);

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "populate/build/leaf_hashes.h"
+#include "output/leaf_hashes.h"
 #include "support/run/pool.h"
 #include "support/run/progress.h"
 

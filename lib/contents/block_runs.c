@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "populate/plan/block_runs.h"
+#include "contents/block_runs.h"
 
-#include <sys/stat.h>
-
-#include "populate/build/protection.h"
+#include "ondisk/file_map.h"
+#include "tree/details.h"
 
 static uint64_t round_up_shift(uint64_t bytes, unsigned int bits)
 {
@@ -19,21 +18,20 @@ void block_runs_start(struct block_runs *runs, const struct ondisk_format *forma
 	};
 }
 
-void block_runs_start_counted(struct block_runs *runs, const struct plan *plan, uint32_t number)
+void block_runs_protect(struct block_runs *runs, const struct verity_place *place)
 {
-	const struct tree_node *node = plan_node(plan, number);
+	const unsigned int cluster_bits = runs->format->cluster_bits;
 
-	block_runs_start(runs, &plan->format, node);
-	if (!S_ISREG(node->mode))
-		runs->file_blocks = plan->placements[number].blocks;
-	if (!plan->placements[number].is_protected) {
-		runs->unwritten = plan_unwritten(plan, number);
-		return;
-	}
-	const struct verity_place place = protection_place(plan, number);
+	runs->added_start = place->first_block >> cluster_bits << cluster_bits;
+	runs->added_end = place->first_block + place->blocks;
+}
 
-	runs->added_start = place.first_block >> plan->format.cluster_bits << plan->format.cluster_bits;
-	runs->added_end = place.first_block + place.blocks;
+const struct tree_unwritten *block_runs_unwritten(const struct ondisk_format *format, const struct tree *tree,
+                                                  uint32_t node)
+{
+	if (!format->extents || 1u << format->cluster_bits > FILE_EXTENT_MAX_UNWRITTEN_BLOCKS)
+		return NULL;
+	return tree_detail(tree, &tree->nodes[node])->unwritten;
 }
 
 /* Computes a segment's blocks [*start, *end), rounded out to clusters and cut at the end of the file. */

@@ -5,10 +5,27 @@
  */
 #pragma once
 
-#include "populate/build/plan.h"
-#include "populate/build/workplace.h"
+#include "ondisk/format.h"
+#include "support/run/pool.h"
+#include "support/run/progress.h"
+#include "tree/tree.h"
 
 struct content_reader;
+
+/* The files that are looked at, and what is wanted of their zeros. All pointers are borrowed. */
+struct zero_detection {
+	struct tree *tree;
+	const struct ondisk_format *format; /* as it is at each call */
+	bool keeps_swap_files;              /* the kernel refuses those that have holes */
+	uint64_t least_hole_bytes; /* of zeros between data of a file; 0: all that are a cluster become holes */
+	uint64_t known_zero_bytes; /* the result: those that are holes of the tree now */
+	/* For searches: */
+	const char *image; /* its name in messages */
+	struct pool *readers;
+	bool reads_slowly; /* there are more readers than threads, and small tasks are better */
+	struct progress *progress;
+	struct problem *problem;
+};
 
 /* Blocks of a node that hold only zeros. */
 struct zero_run {
@@ -25,11 +42,11 @@ struct zero_runs {
 };
 
 /*
- * Sets *may to whether zeros of the reader's file may become holes: not those of a preallocated file, nor, in an image
- * that is made of one, of a swap file, which the kernel refuses if it has holes. Errors of reading.
+ * Sets *may to whether zeros of the reader's file may become holes: not those of a preallocated file, nor, with
+ * keeps_swap_files, of a swap file. Errors of reading.
  */
-MUST_CHECK errcode_t zeros_may_be_holes(const struct plan *plan, struct content_reader *reader, uint32_t node,
-                                        bool *may, struct problem *problem);
+MUST_CHECK errcode_t zeros_may_be_holes(const struct zero_detection *detection, struct content_reader *reader,
+                                        uint32_t node, bool *may, struct problem *problem);
 
 /*
  * Searches `bytes` bytes of a file's data that begin at block `logical`, the first of a cluster, in steps of a cluster,
@@ -45,33 +62,31 @@ MUST_CHECK errcode_t zero_runs_join(struct zero_runs *all, struct zero_runs *lis
 void zero_runs_sort(struct zero_runs *list);
 
 /*
- * Counts the blocks in copy_files()'s runs that would become worthwhile holes in the format that it copied for.
+ * Counts the blocks in the runs that copying found that would become worthwhile holes in the format that it copied for.
  * ENOMEM.
  */
-MUST_CHECK errcode_t zero_detection_count(const struct plan *plan, const struct zero_runs *zeros, uint64_t *blocks);
+MUST_CHECK errcode_t zero_detection_count(const struct zero_detection *detection, const struct zero_runs *zeros,
+                                          uint64_t *blocks);
 
 /*
  * The following make those zeros holes of the tree that pay, before anything is placed, so they leave neither free
  * extents nor gaps in the files. A hole pays if it adds no extent, because it is at the beginning or the end of a file
  * or beside a hole that the source has; another one, which cuts an extent in two, if it has least_hole_bytes of
- * `scanned`. All count the bytes in scanned->known_zero_bytes. Main thread only.
+ * all. All count the bytes in known_zero_bytes. Main thread only.
  */
 
-/* Those that copy_files() found; the plan's format must still be the one that it copied for. ENOMEM. */
-MUST_CHECK errcode_t zero_detection_apply(const struct plan *plan, struct scanned *scanned,
-                                          const struct zero_runs *zeros);
+/* Those that copying found; the format must still be the one that it copied for. ENOMEM. */
+MUST_CHECK errcode_t zero_detection_apply(struct zero_detection *detection, const struct zero_runs *zeros);
 
 /*
  * Aligned pieces of at least ZERO_DETECTION_LONG_BYTES, for which only a few bytes of each piece are read. For the
  * plan's format, after size_choose(); another size may do then. only: a bit for each node that is searched; NULL: all
  * are. Errors are those of reading, and ENOMEM.
  */
-MUST_CHECK errcode_t zero_detection_search_long(const struct plan *plan, struct scanned *scanned,
-                                                const struct workplace *work, const uint64_t *only);
+MUST_CHECK errcode_t zero_detection_search_long(struct zero_detection *detection, const uint64_t *only);
 
-/* All zeros, by reading all data: each cluster of the plan's format. The same errors. */
-MUST_CHECK errcode_t zero_detection_search(const struct plan *plan, struct scanned *scanned,
-                                           const struct workplace *work);
+/* All zeros, by reading all data: each cluster of the format. data_bytes: for the progress. The same errors. */
+MUST_CHECK errcode_t zero_detection_search(struct zero_detection *detection, uint64_t data_bytes);
 
 /*
  * In /usr 0.55 % of the blocks of 1 KiB are zeros; runs this long have 0.15 %, and those of 16 to 64 KiB 0.03 % in as

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "populate/build/image_sink.h"
+#include "output/image_sink.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "populate/build/leaf_hashes.h"
+#include "output/leaf_hashes.h"
 
 #include "support/io/whole_io.h"
 

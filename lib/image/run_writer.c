@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "populate/build/run_writer.h"
+#include "image/run_writer.h"
 
 #include <assert.h>
 #include <errno.h>

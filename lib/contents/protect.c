@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "populate/data/protect.h"
+#include "contents/protect.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "populate/build/protection.h"
+#include "contents/protection.h"
 #include "support/vector.h"
 
 #define READ_BYTES ((size_t)1 << 20)
@@ -135,13 +135,13 @@ static errcode_t begin_whole(struct protect_worker *own)
 	return error;
 }
 
-errcode_t protect_begin(const struct plan *plan, struct protect_worker *own, uint32_t node, bool is_slice,
+errcode_t protect_begin(const struct protection *protection, struct protect_worker *own, uint32_t node, bool is_slice,
                         const char *directory)
 {
-	own->file = plan->placements[node].is_protected ? protection_find(plan, node) : NULL;
+	own->file = protection_find(protection, node);
 	if (!own->file)
 		return 0;
-	own->value = protection_value(plan, node);
+	own->value = protection_value(protection, node);
 	return is_slice ? begin_shared(own, directory) : begin_whole(own);
 }
 
@@ -168,10 +168,10 @@ errcode_t protect_read(struct protect_worker *own, struct content_reader *reader
 }
 
 /* Notes that blocks [from, to) of the file are a hole. */
-static void add_hole(const struct plan *plan, const struct protect_worker *own, uint64_t from, uint64_t to)
+static void add_hole(const struct protection *protection, const struct protect_worker *own, uint64_t from, uint64_t to)
 {
 	const struct hash_tree *tree = own->current;
-	unsigned int bits = plan->format.block_bits - tree->data_block_bits;
+	unsigned int bits = protection->format->block_bits - tree->data_block_bits;
 	uint64_t first = from << bits, end = to << bits;
 
 	end = end < tree->data_blocks ? end : tree->data_blocks;
@@ -179,29 +179,28 @@ static void add_hole(const struct plan *plan, const struct protect_worker *own, 
 		hash_tree_add_zeros(tree, end - first, own->current_memory + hash_tree_leaf(tree, first));
 }
 
-static void add_holes(const struct plan *plan, const struct protect_worker *own)
+static void add_holes(const struct protection *protection, const struct protect_worker *own,
+                      const struct file_extent *extents, uint32_t count)
 {
-	struct file_extent single;
-	uint32_t count;
-	const struct file_extent *extents = placement_extents(&plan->placements[own->file->node], &single, &count);
 	uint64_t next = 0;
 
 	for (uint32_t number = 0; number < count; number++) {
-		add_hole(plan, own, next, extents[number].logical);
+		add_hole(protection, own, next, extents[number].logical);
 		next = (uint64_t)extents[number].logical + extents[number].count;
 	}
 }
 
-static errcode_t check_digest(const struct plan *plan, const struct protect_worker *own, struct problem *problem)
+static errcode_t check_digest(const struct protection *protection, const struct protect_worker *own,
+                              struct problem *problem)
 {
 	uint32_t node = own->file->node;
-	const struct tree_verity *verity = tree_detail(plan->source->tree, plan_node(plan, node))->verity;
+	const struct tree_verity *verity = tree_detail(protection->tree, &protection->tree->nodes[node])->verity;
 	char wanted[TREE_VERITY_TEXT_BYTES], found[TREE_VERITY_TEXT_BYTES];
 	unsigned int bytes = verity_digest_bytes(verity->algorithm);
 
 	if (!verity->has_digest || !memcmp(verity->digest, own->file->digest, bytes))
 		return 0;
-	SCOPE_FREE char *path = tree_path(plan->source->tree, node);
+	SCOPE_FREE char *path = tree_path(protection->tree, node);
 
 	tree_verity_text(verity->algorithm, verity->digest, wanted);
 	tree_verity_text(verity->algorithm, own->file->digest, found);
@@ -210,10 +209,12 @@ static errcode_t check_digest(const struct plan *plan, const struct protect_work
 }
 
 /* Makes the descriptor's blocks: the descriptor is at their beginning, and its size at their end. */
-static errcode_t make_tail(const struct plan *plan, struct protect_worker *own, const struct verity_place *place)
+static errcode_t make_tail(const struct protection *protection, struct protect_worker *own,
+                           const struct verity_place *place)
 {
-	const struct tree_verity *verity = tree_detail(plan->source->tree, plan_node(plan, own->file->node))->verity;
-	size_t bytes = (size_t)(place->blocks - place->tree_blocks) << plan->format.block_bits;
+	const struct tree_verity *verity =
+		tree_detail(protection->tree, &protection->tree->nodes[own->file->node])->verity;
+	size_t bytes = (size_t)(place->blocks - place->tree_blocks) << protection->format->block_bits;
 	uint32_t size = htole32(VERITY_DESCRIPTOR_BYTES + own->value.signature_bytes);
 	errcode_t error = vector_reserve(&own->tail, &own->tail_capacity, bytes, 1);
 
@@ -227,31 +228,37 @@ static errcode_t make_tail(const struct plan *plan, struct protect_worker *own, 
 	return 0;
 }
 
-errcode_t protect_finish(const struct plan *plan, struct protect_worker *own, struct problem *problem)
+errcode_t protect_finish(const struct protection *protection, struct protect_worker *own,
+                         const struct file_extent *extents, uint32_t count, struct problem *problem)
 {
-	const struct verity_place place = protection_place(plan, own->file->node);
+	const struct verity_place place = protection_place(protection, own->file->node);
 
-	add_holes(plan, own);
+	add_holes(protection, own, extents, count);
 	memset(own->value.root, 0, sizeof(own->value.root));
 	hash_tree_finish(own->current, own->current_memory, own->value.root);
 	verity_digest(&own->value, tree_verity_hash(own->value.algorithm), own->file->digest);
-	errcode_t error = check_digest(plan, own, problem);
+	errcode_t error = check_digest(protection, own, problem);
 
-	return error ? error : make_tail(plan, own, &place);
+	return error ? error : make_tail(protection, own, &place);
 }
 
-/* Writes bytes, and zeros after them, into those blocks [from, to) of the file that are mapped. */
-static errcode_t write_blocks(const struct plan *plan, const struct protect_worker *own, struct run_writer *writer,
-                              uint64_t from, uint64_t to, const uint8_t *bytes, uint64_t byte_count)
-{
-	const unsigned int block_bits = plan->format.block_bits;
-	const uint32_t most = RUN_WRITER_BYTES >> block_bits;
-	struct file_extent single;
+/* A protected file as it is written. */
+struct file_writer {
+	struct run_writer *writer;
+	unsigned int block_bits;
+	const struct file_extent *extents;
 	uint32_t count;
-	const struct file_extent *extents = placement_extents(&plan->placements[own->file->node], &single, &count);
+};
 
-	for (uint32_t number = 0; number < count; number++) {
-		const struct file_extent *extent = &extents[number];
+/* Writes bytes, and zeros after them, into those blocks [from, to) of the file that are mapped. */
+static errcode_t write_blocks(const struct file_writer *file, uint64_t from, uint64_t to, const uint8_t *bytes,
+                              uint64_t byte_count)
+{
+	const unsigned int block_bits = file->block_bits;
+	const uint32_t most = RUN_WRITER_BYTES >> block_bits;
+
+	for (uint32_t number = 0; number < file->count; number++) {
+		const struct file_extent *extent = &file->extents[number];
 		uint64_t next = extent->logical > from ? extent->logical : from;
 		uint64_t end = (uint64_t)extent->logical + extent->count;
 
@@ -261,8 +268,8 @@ static errcode_t write_blocks(const struct plan *plan, const struct protect_work
 			void *space;
 
 			blocks = end - next < most ? (uint32_t)(end - next) : most;
-			errcode_t error =
-				run_writer_reserve(writer, extent->physical + (next - extent->logical), blocks, &space);
+			errcode_t error = run_writer_reserve(file->writer, extent->physical + (next - extent->logical),
+			                                     blocks, &space);
 
 			if (error)
 				return error;
@@ -278,34 +285,36 @@ static errcode_t write_blocks(const struct plan *plan, const struct protect_work
 }
 
 /* Blocks between the data and the tree are mapped only if clusters are larger than 64 KiB. */
-static errcode_t write_all(const struct plan *plan, const struct protect_worker *own, struct run_writer *writer)
+static errcode_t write_all(const struct protection *protection, const struct protect_worker *own,
+                           const struct file_writer *file)
 {
-	const struct verity_place place = protection_place(plan, own->file->node);
-	unsigned int block_bits = plan->format.block_bits;
+	const struct verity_place place = protection_place(protection, own->file->node);
+	const unsigned int block_bits = file->block_bits;
 	uint64_t tail = place.first_block + place.tree_blocks, end = place.first_block + place.blocks;
-	uint64_t data_end = (own->value.data_bytes + plan->format.block_bytes - 1) >> block_bits;
-	errcode_t error = write_blocks(plan, own, writer, data_end, place.first_block, NULL, 0);
+	uint64_t data_end = (own->value.data_bytes + protection->format->block_bytes - 1) >> block_bits;
+	errcode_t error = write_blocks(file, data_end, place.first_block, NULL, 0);
 
 	if (!error)
-		error = write_blocks(plan, own, writer, place.first_block, tail, own->current_memory,
-		                     hash_tree_bytes(own->current));
-	return error ? error : write_blocks(plan, own, writer, tail, end, own->tail, (end - tail) << block_bits);
+		error = write_blocks(file, place.first_block, tail, own->current_memory, hash_tree_bytes(own->current));
+	return error ? error : write_blocks(file, tail, end, own->tail, (end - tail) << block_bits);
 }
 
-errcode_t protect_end(const struct plan *plan, struct protect_worker *own, struct run_writer *writer,
+errcode_t protect_end(const struct protection *protection, struct protect_worker *own,
+                      const struct file_extent *extents, uint32_t count, struct run_writer *writer,
                       struct problem *problem)
 {
+	const struct file_writer destination = { writer, protection->format->block_bits, extents, count };
 	struct protected_file *file = own->file;
 
 	/* From here on this thread sees the hashes that other workers have made. */
 	if (!file || (file->tree && atomic_fetch_sub_explicit(&file->pending_slices, 1, memory_order_acq_rel) > 1))
 		return 0;
-	errcode_t error = protect_finish(plan, own, problem);
+	errcode_t error = protect_finish(protection, own, extents, count, problem);
 
 	if (!error)
-		error = write_all(plan, own, writer);
+		error = write_all(protection, own, &destination);
 	free_shared(TAKE(file->tree));
-	return error ? problem_set(problem, error, plan->options->image, "cannot write") : 0;
+	return error ? problem_set(problem, error, protection->image, "cannot write") : 0;
 }
 
 void protect_drop(struct protect_worker *own)
@@ -314,8 +323,8 @@ void protect_drop(struct protect_worker *own)
 		free_shared(TAKE(own->file->tree));
 }
 
-void protect_release(const struct plan *plan)
+void protect_release(const struct protection *protection)
 {
-	for (uint32_t number = 0; number < plan->protected_count; number++)
-		free_shared(TAKE(plan->protected_files[number].tree));
+	for (uint32_t number = 0; number < protection->count; number++)
+		free_shared(TAKE(protection->files[number].tree));
 }

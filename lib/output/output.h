@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The image file. A new one gets its name when it is complete (populate/output/temporary_file.h), and a failure leaves
+ * The image file. A new one gets its name when it is complete (output/temporary_file.h), and a failure leaves
  * nothing of it; a device, or on request an existing file, is written in place and has no superblock after a failure.
  */
 #pragma once
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "populate/output/temporary_file.h"
+#include "output/temporary_file.h"
 #include "support/problem.h"
 
 /* As much of the beginning as mke2fs clears before anything else (it leaves the first KiB of some machines alone). */

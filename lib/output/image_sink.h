@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "image/sink.h"
-#include "populate/build/leaf_hashes.h"
+#include "output/leaf_hashes.h"
 
 /* The largest write past the page cache: no processor cache limits it. */
 #define IMAGE_SINK_DIRECT_BYTES (1u << 20)
@@ -41,7 +41,7 @@ struct image_file {
 	struct image image;          /* for what is written without libext2fs */
 	const char *path;            /* the temporary name, or that of what is written in place */
 	const char *filesystem_path; /* the same as e2fsprogs are told of an offset */
-	bool in_place;               /* see populate/output/output.h */
+	bool in_place;               /* see output/output.h */
 	struct image_sink sink;      /* once the filesystem's blocks are known */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "populate/output/dm_verity_tree.h"
+#include "output/dm_verity_tree.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "populate/format/child.h"
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "support/run/child.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -5,7 +5,8 @@
  */
 #pragma once
 
-#include "populate/build/plan.h"
+#include "ondisk/format.h"
+#include "ondisk/verity.h"
 #include "tree/tree.h"
 
 struct block_runs {
@@ -26,8 +27,15 @@ struct block_runs {
 /* A walk over a regular file whose size the filesystem can hold. */
 void block_runs_start(struct block_runs *runs, const struct ondisk_format *format, const struct tree_node *node);
 
-/* A walk over any node, whose blocks have been counted: those of a directory or symlink are one run. */
-void block_runs_start_counted(struct block_runs *runs, const struct plan *plan, uint32_t number);
+/* Adds the blocks that protect it, before the first call of block_runs_next(). */
+void block_runs_protect(struct block_runs *runs, const struct verity_place *place);
+
+/*
+ * What is preallocated of a regular file and stays so; NULL: nothing. Only maps of extents can say it, and none of a
+ * filesystem whose clusters are longer than an unwritten extent.
+ */
+const struct tree_unwritten *block_runs_unwritten(const struct ondisk_format *format, const struct tree *tree,
+                                                  uint32_t node);
 
 /*
  * The next run of blocks, ascending, and touching only one of another kind; begins at a cluster's first block. A

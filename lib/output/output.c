@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "populate/output/output.h"
+#include "output/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "populate/build/image_sink.h"
+#include "output/image_sink.h"
 #include "support/io/file_locks.h"
 #include "support/io/same_file.h"
 #include "support/run/interrupt.h"

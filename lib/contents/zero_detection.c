@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "populate/data/zero_detection.h"
+#include "contents/zero_detection.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "contents/block_runs.h"
 #include "support/bits.h"
 #include "tree/contents.h"
+#include "tree/node_tasks.h"
 #include "support/vector.h"
 #include "support/run/interrupt.h"
 #include "support/zeros.h"
@@ -132,11 +134,12 @@ static errcode_t add_data(struct nonzero_data *data, uint64_t from, uint64_t to)
  * Makes zeros data again if they would be a hole that is not worth its extent: zeros that are shorter than the least
  * hole and have data of the same segment on both sides.
  */
-static void fill_short_gaps(const struct scanned *scanned, const struct tree_node *node, struct nonzero_data *data)
+static void fill_short_gaps(const struct zero_detection *detection, const struct tree_node *node,
+                            struct nonzero_data *data)
 {
 	size_t last = 0;
 
-	if (!scanned->least_hole_bytes)
+	if (!detection->least_hole_bytes)
 		return;
 	for (size_t next = 1, number = 0; next < data->count; next++) {
 		const struct tree_segment segment = data->segments[next];
@@ -145,7 +148,7 @@ static void fill_short_gaps(const struct scanned *scanned, const struct tree_nod
 
 		while (source.end_bytes <= segment.start_bytes)
 			source = segment_of(node, (uint32_t)++number);
-		if (source.start_bytes < gap_start && segment.start_bytes - gap_start < scanned->least_hole_bytes) {
+		if (source.start_bytes < gap_start && segment.start_bytes - gap_start < detection->least_hole_bytes) {
 			data->segments[last].length_bytes += segment.start_bytes - gap_start + segment.length_bytes;
 			continue;
 		}
@@ -170,12 +173,12 @@ static uint64_t other_bytes(const struct tree_node *node, const struct nonzero_d
 }
 
 /* Makes `data` the node's only data, and the rest holes if they pay. ENOMEM. */
-static errcode_t keep_only(struct scanned *scanned, uint32_t number, struct nonzero_data *data)
+static errcode_t keep_only(struct zero_detection *detection, uint32_t number, struct nonzero_data *data)
 {
-	struct tree *tree = scanned->tree;
+	struct tree *tree = detection->tree;
 	struct tree_node *node = &tree->nodes[number];
 
-	fill_short_gaps(scanned, node, data);
+	fill_short_gaps(detection, node, data);
 	uint64_t zero_bytes = other_bytes(node, data);
 	if (!zero_bytes)
 		return 0;
@@ -189,7 +192,7 @@ static errcode_t keep_only(struct scanned *scanned, uint32_t number, struct nonz
 		memcpy(map->segments, data->segments, data->count * sizeof(*data->segments));
 	node->is_sparse = true;
 	node->data_map = map;
-	scanned->known_zero_bytes += zero_bytes;
+	detection->known_zero_bytes += zero_bytes;
 	return 0;
 }
 
@@ -201,16 +204,16 @@ struct node_zeros {
 };
 
 /* Adds the data of one segment of the source that are not zeros. */
-static errcode_t add_nonzero(const struct plan *plan, const struct source_segment *segment, struct node_zeros *zeros,
-                             struct nonzero_data *data)
+static errcode_t add_nonzero(const struct zero_detection *detection, const struct source_segment *segment,
+                             struct node_zeros *zeros, struct nonzero_data *data)
 {
 	uint64_t from = segment->start_bytes;
 	errcode_t error = 0;
 
 	for (; !error && zeros->next < zeros->count && from < segment->end_bytes; zeros->next++) {
 		const struct zero_run *run = &zeros->runs[zeros->next];
-		uint64_t zero_start = (uint64_t)run->logical << plan->format.block_bits;
-		uint64_t zero_end = zero_start + ((uint64_t)run->blocks << plan->format.block_bits);
+		uint64_t zero_start = (uint64_t)run->logical << detection->format->block_bits;
+		uint64_t zero_end = zero_start + ((uint64_t)run->blocks << detection->format->block_bits);
 
 		if (zero_start >= segment->end_bytes)
 			break;
@@ -225,17 +228,17 @@ static errcode_t add_nonzero(const struct plan *plan, const struct source_segmen
 }
 
 /* Computes a node's data without its zeros; `data` is reused. */
-static errcode_t nonzero_of(const struct plan *plan, uint32_t number, struct node_zeros *zeros,
+static errcode_t nonzero_of(const struct zero_detection *detection, uint32_t number, struct node_zeros *zeros,
                             struct nonzero_data *data)
 {
-	const struct tree_node *node = plan_node(plan, number);
+	const struct tree_node *node = &detection->tree->nodes[number];
 	errcode_t error = 0;
 
 	data->count = 0;
 	for (uint32_t next = 0; !error && next < segment_count(node); next++) {
 		const struct source_segment segment = segment_of(node, next);
 
-		error = add_nonzero(plan, &segment, zeros, data);
+		error = add_nonzero(detection, &segment, zeros, data);
 	}
 	return error;
 }
@@ -250,7 +253,7 @@ static struct node_zeros zeros_of_node(const struct zero_runs *all, size_t first
 	return (struct node_zeros){ .runs = &all->runs[first], .count = end - first };
 }
 
-errcode_t zero_detection_count(const struct plan *plan, const struct zero_runs *all, uint64_t *blocks)
+errcode_t zero_detection_count(const struct zero_detection *detection, const struct zero_runs *all, uint64_t *blocks)
 {
 	struct nonzero_data data = { 0 };
 	errcode_t error = 0;
@@ -258,19 +261,20 @@ errcode_t zero_detection_count(const struct plan *plan, const struct zero_runs *
 	*blocks = 0;
 	for (size_t first = 0; !error && first < all->count;) {
 		struct node_zeros zeros = zeros_of_node(all, first);
-		const struct tree_node *node = plan_node(plan, all->runs[first].node);
+		const struct tree_node *node = &detection->tree->nodes[all->runs[first].node];
 
-		error = nonzero_of(plan, all->runs[first].node, &zeros, &data);
-		fill_short_gaps(plan->source, node, &data);
+		error = nonzero_of(detection, all->runs[first].node, &zeros, &data);
+		fill_short_gaps(detection, node, &data);
 		/* Only a file's last block can be shorter than a block. */
-		*blocks += (other_bytes(node, &data) + plan->format.block_bytes - 1) >> plan->format.block_bits;
+		*blocks += (other_bytes(node, &data) + detection->format->block_bytes - 1) >>
+		           detection->format->block_bits;
 		first += zeros.count;
 	}
 	free(data.segments);
 	return error;
 }
 
-errcode_t zero_detection_apply(const struct plan *plan, struct scanned *scanned, const struct zero_runs *all)
+errcode_t zero_detection_apply(struct zero_detection *detection, const struct zero_runs *all)
 {
 	struct nonzero_data data = { 0 };
 	errcode_t error = 0;
@@ -279,9 +283,9 @@ errcode_t zero_detection_apply(const struct plan *plan, struct scanned *scanned,
 		struct node_zeros zeros = zeros_of_node(all, first);
 		uint32_t number = all->runs[first].node;
 
-		error = nonzero_of(plan, number, &zeros, &data);
+		error = nonzero_of(detection, number, &zeros, &data);
 		if (!error)
-			error = keep_only(scanned, number, &data);
+			error = keep_only(detection, number, &data);
 		first += zeros.count;
 	}
 	free(data.segments);
@@ -306,9 +310,7 @@ struct search_worker {
 };
 
 struct zero_search {
-	const struct plan *plan;
-	struct scanned *scanned;
-	const struct workplace *work;
+	struct zero_detection *detection;
 	struct findings *tasks;
 	struct search_worker *workers;
 	uint32_t step_bytes;  /* this many bytes become a hole if they are all zeros; at most LOOK_BYTES */
@@ -360,7 +362,7 @@ static errcode_t search_segment(const struct zero_search *search, const struct s
 		if (error)
 			return error;
 		if (!search->samples)
-			progress_add(search->plan->options->progress, read_end - position, 0);
+			progress_add(search->detection->progress, read_end - position, 0);
 	}
 	return 0;
 }
@@ -372,14 +374,14 @@ static const char swap_signature[] = "SWAPSPACE2";
 #define MOST_SWAP_PAGE 65536u
 #define LEAST_SWAP_PAGES 10u
 
-errcode_t zeros_may_be_holes(const struct plan *plan, struct content_reader *reader, uint32_t node, bool *may,
-                             struct problem *problem)
+errcode_t zeros_may_be_holes(const struct zero_detection *detection, struct content_reader *reader, uint32_t node,
+                             bool *may, struct problem *problem)
 {
-	const uint64_t size_bytes = plan_node(plan, node)->size_bytes;
+	const uint64_t size_bytes = detection->tree->nodes[node].size_bytes;
 	char found[SWAP_SIGNATURE_BYTES];
 
-	*may = !plan_unwritten(plan, node);
-	for (uint32_t page = LEAST_SWAP_PAGE; *may && plan->source->like.is_wanted && page <= MOST_SWAP_PAGE &&
+	*may = !block_runs_unwritten(detection->format, detection->tree, node);
+	for (uint32_t page = LEAST_SWAP_PAGE; *may && detection->keeps_swap_files && page <= MOST_SWAP_PAGE &&
 	                                      (uint64_t)page * LEAST_SWAP_PAGES <= size_bytes;
 	     page *= 2) {
 		errcode_t error = content_reader_read(reader, found, sizeof(found), page - sizeof(found), problem);
@@ -394,12 +396,12 @@ errcode_t zeros_may_be_holes(const struct plan *plan, struct content_reader *rea
 static errcode_t search_file(const struct zero_search *search, const struct search_worker *own, uint32_t number,
                              struct nonzero_data *data, struct problem *problem)
 {
-	const struct tree_node *node = plan_node(search->plan, number);
+	const struct tree_node *node = &search->detection->tree->nodes[number];
 	errcode_t error = content_reader_open(own->reader, number, problem);
 	bool may;
 
 	if (!error)
-		error = zeros_may_be_holes(search->plan, own->reader, number, &may, problem);
+		error = zeros_may_be_holes(search->detection, own->reader, number, &may, problem);
 	for (uint32_t next = 0; !error && next < segment_count(node); next++) {
 		const struct source_segment segment = segment_of(node, next);
 
@@ -412,19 +414,18 @@ static errcode_t search_file(const struct zero_search *search, const struct sear
 /* Files shorter than one step are not worth opening. */
 static bool is_worth_a_look(const struct zero_search *search, uint32_t number)
 {
-	const struct tree_node *node = plan_node(search->plan, number);
+	const struct tree_node *node = &search->detection->tree->nodes[number];
 
 	return (!search->only || bits_test(search->only, number)) && S_ISREG(node->mode) && !node->is_encrypted &&
-	       !tree_node_is_link(search->plan->source->tree, number) && node->size_bytes &&
+	       !tree_node_is_link(search->detection->tree, number) && node->size_bytes &&
 	       (!search->samples || node->size_bytes >= search->step_bytes);
 }
 
 static errcode_t search_nodes(void *context, unsigned int worker, size_t task, struct problem *problem)
 {
 	const struct zero_search *search = context;
-	const struct plan *plan = search->plan;
 	struct findings *findings = &search->tasks[task];
-	struct node_range nodes = node_part(plan->source->tree, search->task_nodes, task);
+	struct node_range nodes = node_part(search->detection->tree, search->task_nodes, task);
 
 	for (uint32_t node = nodes.first; node < nodes.end; node++) {
 		if (interrupt_pending())
@@ -442,7 +443,7 @@ static errcode_t search_nodes(void *context, unsigned int worker, size_t task, s
 		if (error)
 			return problem_set(problem, error, NULL, "cannot note zeros");
 		if (!search->samples)
-			progress_add(plan->options->progress, 0, 1);
+			progress_add(search->detection->progress, 0, 1);
 	}
 	return 0;
 }
@@ -451,8 +452,8 @@ static errcode_t open_workers(const struct zero_search *search)
 {
 	errcode_t error = search->workers && search->tasks ? 0 : ENOMEM;
 
-	for (unsigned int worker = 0; !error && worker < pool_workers(search->work->readers); worker++) {
-		error = content_reader_create(search->scanned->tree, &search->workers[worker].reader);
+	for (unsigned int worker = 0; !error && worker < pool_workers(search->detection->readers); worker++) {
+		error = content_reader_create(search->detection->tree, &search->workers[worker].reader);
 		search->workers[worker].bytes = malloc(LOOK_BYTES);
 		if (!error && !search->workers[worker].bytes)
 			error = ENOMEM;
@@ -470,29 +471,26 @@ static errcode_t finish(const struct zero_search *search, errcode_t error)
 			struct finding *finding = &findings->list[number];
 
 			if (!error)
-				error = keep_only(search->scanned, finding->node, &finding->data);
+				error = keep_only(search->detection, finding->node, &finding->data);
 			free(finding->data.segments);
 		}
 		free(findings->list);
 	}
-	for (unsigned int worker = 0; search->workers && worker < pool_workers(search->work->readers); worker++) {
+	for (unsigned int worker = 0; search->workers && worker < pool_workers(search->detection->readers); worker++) {
 		content_reader_destroy(search->workers[worker].reader);
 		free(search->workers[worker].bytes);
 	}
 	return error;
 }
 
-static errcode_t run_search(const struct plan *plan, struct scanned *scanned, const struct workplace *work,
-                            uint32_t step_bytes, bool samples, const uint64_t *only)
+static errcode_t run_search(struct zero_detection *detection, uint32_t step_bytes, bool samples, const uint64_t *only)
 {
-	uint32_t task_nodes = workplace_reads_slowly(work) ? SLOW_TASK_NODES : NODES_PER_TASK;
-	size_t task_count = node_part_count(plan->source->tree, task_nodes);
+	uint32_t task_nodes = detection->reads_slowly ? SLOW_TASK_NODES : NODES_PER_TASK;
+	size_t task_count = node_part_count(detection->tree, task_nodes);
 	SCOPE_FREE struct findings *tasks = calloc(task_count, sizeof(*tasks));
-	SCOPE_FREE struct search_worker *workers = calloc(pool_workers(work->readers), sizeof(*workers));
+	SCOPE_FREE struct search_worker *workers = calloc(pool_workers(detection->readers), sizeof(*workers));
 	struct zero_search search = {
-		.plan = plan,
-		.scanned = scanned,
-		.work = work,
+		.detection = detection,
 		.tasks = tasks,
 		.workers = workers,
 		.step_bytes = step_bytes < LOOK_BYTES ? step_bytes : LOOK_BYTES,
@@ -504,25 +502,24 @@ static errcode_t run_search(const struct plan *plan, struct scanned *scanned, co
 
 	errcode_t error = open_workers(&search);
 	if (!error)
-		error = pool_run(work->readers, search.task_count, search_nodes, &search, work->problem);
+		error = pool_run(detection->readers, search.task_count, search_nodes, &search, detection->problem);
 	if (!error)
-		error = contents_check(scanned->tree, work->problem);
+		error = contents_check(detection->tree, detection->problem);
 	error = finish(&search, error);
-	return workplace_result(work, error, "cannot look for zeros");
+	return error ? problem_set(detection->problem, error, detection->image, "cannot look for zeros") : 0;
 }
 
-errcode_t zero_detection_search_long(const struct plan *plan, struct scanned *scanned, const struct workplace *work,
-                                     const uint64_t *only)
+errcode_t zero_detection_search_long(struct zero_detection *detection, const uint64_t *only)
 {
-	uint32_t cluster_bytes = plan->format.block_bytes << plan->format.cluster_bits;
+	uint32_t cluster_bytes = detection->format->block_bytes << detection->format->cluster_bits;
 
-	return run_search(plan, scanned, work,
+	return run_search(detection,
 	                  cluster_bytes > ZERO_DETECTION_LONG_BYTES ? cluster_bytes : ZERO_DETECTION_LONG_BYTES, true,
 	                  only);
 }
 
-errcode_t zero_detection_search(const struct plan *plan, struct scanned *scanned, const struct workplace *work)
+errcode_t zero_detection_search(struct zero_detection *detection, uint64_t data_bytes)
 {
-	progress_stage(plan->options->progress, "look for zeros", plan->data_bytes, 0);
-	return run_search(plan, scanned, work, plan->format.block_bytes << plan->format.cluster_bits, false, NULL);
+	progress_stage(detection->progress, "look for zeros", data_bytes, 0);
+	return run_search(detection, detection->format->block_bytes << detection->format->cluster_bits, false, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "populate/output/temporary_file.h"
+#include "output/temporary_file.h"
 
 #include <dirent.h>
 #include <errno.h>
