@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "compare/policies.h"
-#include "source/disk/place.h"
+#include "disk/place.h"
 #include "transaction/preview.h"
 
 /* A file of alloc -i. It is kept open, so that its preallocations stay. */

@@ -9,7 +9,7 @@
 #include "e2allocsim_options.h"
 #include "compare/user_library.h"
 #include "simulate/results/report.h"
-#include "source/disk/place.h"
+#include "disk/place.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
 

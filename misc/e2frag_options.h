@@ -8,7 +8,7 @@
 #include "analyze/forms/forms.h"
 #include "against_option.h"
 #include "command_line.h"
-#include "source/disk/place.h"
+#include "disk/place.h"
 
 #define ANY_SCORE INFINITY
 

@@ -4,8 +4,8 @@
 
 #include "analyze/forms/saved_report.h"
 #include "analyze/report/report.h"
+#include "disk/place.h"
 #include "image/volume.h"
-#include "source/disk/place.h"
 #include "support/run/progress.h"
 
 /* An open filesystem and its report, or only a report that --json wrote: saved.text. */

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "contents/protection.h"
+#include "support/io/unnamed_file.h"
 #include "support/vector.h"
 
 #define READ_BYTES ((size_t)1 << 20)
@@ -23,31 +24,14 @@ void protect_worker_free(struct protect_worker *own)
 	free(own->read);
 }
 
-/* Some filesystems (NFS, old overlayfs) lack O_TMPFILE: there the name is removed as soon as the file exists. */
-static int open_unnamed(const char *directory)
-{
-	int descriptor = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	SCOPE_FREE char *name = NULL;
-
-	if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
-		return descriptor;
-	if (asprintf(&name, "%s/.e2populate-XXXXXX", directory) < 0)
-		return -1;
-	descriptor = mkostemp(name, O_CLOEXEC);
-	if (descriptor >= 0)
-		unlink(name);
-	return descriptor;
-}
-
 /* Allocates the file's blocks first: a write into a mapping reports errors only by a signal. */
 static errcode_t map_file(const char *directory, size_t bytes, uint8_t **memory)
 {
-	SCOPE_CLOSE int descriptor = open_unnamed(directory);
+	SCOPE_CLOSE int descriptor = -1;
+	errcode_t error = unnamed_file_open(directory, &descriptor);
 
-	if (descriptor < 0)
-		return errno;
-	int error = posix_fallocate(descriptor, 0, (off_t)bytes);
-
+	if (!error)
+		error = posix_fallocate(descriptor, 0, (off_t)bytes);
 	if (error)
 		return error;
 	void *mapping = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);

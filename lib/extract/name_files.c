@@ -2,7 +2,7 @@
 #include "extract/name_files.h"
 
 #include "source/kind/run_host.h"
-#include "source/unpack/sparse_file.h"
+#include "unpack/sparse_file.h"
 
 errcode_t extract_name_files(const struct extract_options *options, struct run_files *files, struct problem *problem)
 {

@@ -7,8 +7,8 @@
 #include "populate/format/mke2fs.h"
 #include "source/kind/run_host.h"
 #include "source/labels/file_contexts.h"
-#include "source/unpack/sparse_file.h"
-#include "source/unpack/spool_directory.h"
+#include "unpack/sparse_file.h"
+#include "unpack/spool_directory.h"
 
 struct named {
 	const char *role, *path; /* NULL: there is none */

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "contents/zero_detection.h"
+#include "disk/place.h"
 #include "ondisk/orphan_block.h"
 #include "populate/data/block_sharing.h"
 #include "populate/data/copy.h"
@@ -28,7 +29,6 @@
 #include "populate/scan_sources.h"
 #include "populate/size/size.h"
 #include "populate/verify/verify.h"
-#include "source/disk/place.h"
 #include "support/io/same_file.h"
 #include "support/run/interrupt.h"
 #include "support/seconds.h"

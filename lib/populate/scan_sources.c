@@ -17,7 +17,7 @@
 #include "source/reading.h"
 #include "source/manifest/metadata.h"
 #include "tree/xattr_table.h"
-#include "source/unpack/unpacked_store.h"
+#include "unpack/unpacked_store.h"
 
 static uint64_t data_bytes(const struct tree_node *node)
 {

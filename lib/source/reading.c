@@ -6,10 +6,10 @@
 
 #include "source/kind/run_files.h"
 #include "source/manifest/metadata.h"
-#include "source/unpack/spool_directory.h"
-#include "source/unpack/unpacked_store.h"
-#include "source/unpack/window_budget.h"
 #include "support/run/memory.h"
+#include "unpack/spool_directory.h"
+#include "unpack/unpacked_store.h"
+#include "unpack/window_budget.h"
 
 /* Thirty builds of large layers take 9 GiB with what else a build needs; with a quarter of the memory each, two filled
  * it. */

@@ -8,7 +8,6 @@ source_sources := \
 	lib/source/archive/archive_input.c \
 	lib/source/archive/archive_kind.c \
 	lib/source/archive/archive_member.c \
-	lib/source/archive/archive_packer.c \
 	lib/source/archive/archive_rest.c \
 	lib/source/archive/archive_source.c \
 	lib/source/archive/header_tap.c \
@@ -18,10 +17,6 @@ source_sources := \
 	lib/source/archive/pax_cut.c \
 	lib/source/archive/unpacking.c \
 	lib/source/archive/zip_names.c \
-	lib/source/disk/android_sparse.c \
-	lib/source/disk/place.c \
-	lib/source/disk/qcow2.c \
-	lib/source/disk/raw_image.c \
 	lib/source/host/data_segments.c \
 	lib/source/host/directory_scan.c \
 	lib/source/host/directory_source.c \
@@ -45,7 +40,6 @@ source_sources := \
 	lib/source/image/image_tree.c \
 	lib/source/image/image_verity.c \
 	lib/source/image/image_workers.c \
-	lib/source/kind/disk_form.c \
 	lib/source/kind/folder_sum.c \
 	lib/source/kind/links_below.c \
 	lib/source/kind/run_files.c \
@@ -89,15 +83,4 @@ source_sources := \
 	lib/source/pack/pack_read.c \
 	lib/source/pack/pack_write.c \
 	lib/source/reading.c \
-	lib/source/sources.c \
-	lib/source/unpack/decoder.c \
-	lib/source/unpack/gzip.c \
-	lib/source/unpack/inflate.c \
-	lib/source/unpack/packed_reader.c \
-	lib/source/unpack/sparse_file.c \
-	lib/source/unpack/spool_directory.c \
-	lib/source/unpack/unpack_stream.c \
-	lib/source/unpack/unpacked_store.c \
-	lib/source/unpack/window_budget.c \
-	lib/source/unpack/xz.c \
-	lib/source/unpack/zstd.c
+	lib/source/sources.c

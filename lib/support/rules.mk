@@ -7,6 +7,7 @@ support_sources := \
 	lib/support/io/file_locks.c \
 	lib/support/io/same_file.c \
 	lib/support/io/temporary_name.c \
+	lib/support/io/unnamed_file.c \
 	lib/support/io/whole_io.c \
 	lib/support/problem.c \
 	lib/support/text/json.c \

@@ -5,8 +5,8 @@
 
 #include "source/kind/run_host.h"
 #include "source/reading.h"
-#include "source/unpack/sparse_file.h"
-#include "source/unpack/spool_directory.h"
+#include "unpack/sparse_file.h"
+#include "unpack/spool_directory.h"
 #include "update/update.h"
 
 static errcode_t name_outputs(const struct update_options *options, struct run_files *files)

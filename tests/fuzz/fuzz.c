@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "tree/contents.h"
-#include "source/unpack/unpacked_store.h"
+#include "unpack/unpacked_store.h"
 
 /* What libarchive and images need at once is freed after each input: more of it in quarantine takes new pages all the
  * time. */

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "source/disk/raw_image.h"
+#include "disk/raw_image.h"
 
 /* A bomb is a matter of limits, not of parsing. */
 #define MOST_UNPACKED (16u << 20)

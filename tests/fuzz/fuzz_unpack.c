@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "source/unpack/inflate.h"
-#include "source/unpack/unpack_stream.h"
 #include "support/crc32c.h"
+#include "unpack/inflate.h"
+#include "unpack/unpack_stream.h"
 
 /* A bomb is a matter of limits, not of parsing. */
 #define MOST_UNPACKED (1u << 20)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "source/unpack/inflate.h"
+#include "unpack/inflate.h"
 
 #define BLOCK_BYTES 512u
 #define CHECKSUM_AT 148

@@ -18,10 +18,10 @@
 #endif
 
 #include "seeded_random.h"
-#include "source/unpack/inflate.h"
-#include "source/unpack/unpack_stream.h"
 #include "support/io/whole_io.h"
 #include "unit.h"
+#include "unpack/inflate.h"
+#include "unpack/unpack_stream.h"
 
 struct bytes {
 	uint8_t *data;

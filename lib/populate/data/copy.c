@@ -11,7 +11,7 @@
 #include "contents/protect.h"
 #include "populate/metadata/flags.h"
 #include "contents/protection.h"
-#include "source/unpack/spool_directory.h"
+#include "unpack/spool_directory.h"
 #include "tree/contents.h"
 #include "support/bisect.h"
 #include "support/vector.h"

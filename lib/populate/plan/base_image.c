@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 #include <uuid/uuid.h>
 
+#include "disk/place.h"
 #include "filesystem/fs_errors.h"
 #include "image/inode.h"
-#include "source/disk/place.h"
 #include "support/io/same_file.h"
 #include "support/run/interrupt.h"
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "source/unpack/spool_directory.h"
+#include "unpack/spool_directory.h"
 #include "contents/protection.h"
 
 #define PIECE_BYTES ((size_t)64 << 10) /* at least a block of the largest size */

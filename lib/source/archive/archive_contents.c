@@ -8,9 +8,9 @@
 
 #include "source/archive/archive_scan.h"
 #include "source/kind/stored_contents.h"
-#include "source/unpack/unpacked_store.h"
 #include "support/vector.h"
 #include "support/zeros.h"
+#include "unpack/unpacked_store.h"
 
 /* No block of a filesystem is smaller. */
 #define ZEROS_BYTES 1024u

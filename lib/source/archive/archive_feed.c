@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "source/unpack/unpacked_store.h"
 #include "support/buffer_size.h"
 #include "support/poison.h"
 #include "support/vector.h"
+#include "unpack/unpacked_store.h"
 
 /*
  * This is a multiple of tar's 512, so that headers are not cut in two and contents stay in place. For Linux 6.1's

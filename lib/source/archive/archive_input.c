@@ -9,10 +9,10 @@
 #include "source/archive/archive_feed.h"
 #include "source/archive/pax_cut.h"
 #include "source/archive/tar_header.h"
-#include "source/unpack/sparse_file.h"
-#include "source/unpack/unpacked_store.h"
 #include "support/buffer_size.h"
 #include "support/io/whole_io.h"
+#include "unpack/sparse_file.h"
+#include "unpack/unpacked_store.h"
 
 /* A pipe can return fewer bytes at first. ISO 9660 is recognized by bytes at 32769. */
 #define LEAST_BEGINNING_BYTES ((size_t)BUFFER_SIZE(64, 4) << 10)
@@ -58,7 +58,7 @@ static void look_at_text(struct archive_input *input, const uint8_t *bytes, size
 	if (!count)
 		return;
 	input->looks_like = archive_kind_recognize((const char *)bytes, count);
-	input->looks_packed = input->looks_like ? NULL : archive_kind_packer((const char *)bytes, count);
+	input->looks_packed = input->looks_like ? NULL : packing_name(bytes, count);
 }
 
 static errcode_t examine(struct archive_input *input, int descriptor, uint64_t most_bytes)

@@ -6,10 +6,10 @@
 #include <locale.h>
 #include <stdio.h>
 
+#include "disk/disk_form.h"
 #include "source/archive/archive_kind.h"
 #include "source/archive/header_tap.h"
 #include "source/archive/unpacking.h"
-#include "source/kind/disk_form.h"
 #include "source/mtree/mtree.h"
 
 struct archive_input {

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "source/mtree/mtree.h"
-#include "support/little_endian.h"
 
 const struct archive_kind archive_kind_common = {
 	.what = "a tar, cpio or zip archive",
@@ -92,30 +91,7 @@ static const struct archive_kind kinds[] = {
 
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
-/* libarchive's filters, except those that run a program (lzop, lrzip and grzip do). */
-static const struct archive_packing packers[] = {
-	{ "gzip", ".gz", "\x1f\x8b", archive_read_support_filter_gzip },
-	{ "zstd", ".zst", "\x28\xb5\x2f\xfd", archive_read_support_filter_zstd },
-	{ "xz", ".xz",
-	  "\xfd"
-	  "7zXZ",
-	  archive_read_support_filter_xz },
-	{ "bzip2", ".bz2", "BZh", archive_read_support_filter_bzip2 },
-	{ "lz4", ".lz4", "\x04\x22\x4d\x18", archive_read_support_filter_lz4 },
-	{ "lz4", NULL, "\x02\x21\x4c\x18", archive_read_support_filter_lz4 }, /* as the kernel has it */
-	{ "lzip", ".lz", "LZIP", archive_read_support_filter_lzip },
-	{ "lzma", ".lzma", NULL, archive_read_support_filter_lzma },
-	{ "compress", ".Z", "\x1f\x9d", archive_read_support_filter_compress },
-	{ "lzop", NULL, "\x89LZO", NULL },
-	{ "lrzip", NULL, "LRZI", NULL },
-	{ "grzip", NULL, "GRZipII", NULL },
-};
-
-static const struct archive_packing rpm_packing = { .name = "rpm", .support = archive_read_support_filter_rpm };
-
-#define PACKERS (sizeof(packers) / sizeof(*packers))
-#define PACKER_ZSTD 1
-#define LAYER_PACKERS 2 /* the first ones */
+static const struct packing rpm_packing = { .name = "rpm", .support = archive_read_support_filter_rpm };
 
 const struct archive_kind *archive_kind_of_prefix(struct source *source)
 {
@@ -134,14 +110,7 @@ static bool ends_with(const char *text, size_t bytes, const char *end)
 
 bool archive_kind_is_manifest_name(const char *file)
 {
-	size_t bytes = strlen(file);
-
-	for (size_t i = 0; i < PACKERS; i++)
-		if (packers[i].suffix && ends_with(file, bytes, packers[i].suffix)) {
-			bytes -= strlen(packers[i].suffix);
-			break;
-		}
-	return ends_with(file, bytes, ".mtree");
+	return ends_with(file, packing_stem_bytes(file), ".mtree");
 }
 
 static bool begins_with(const char *bytes, size_t count, const char *signature)
@@ -207,58 +176,10 @@ bool archive_kind_begins(const uint8_t *bytes, size_t count)
 {
 	const char *text = (const char *)bytes;
 
-	return is_member(bytes, count) || archive_kind_packer(text, count) || archive_kind_recognize(text, count);
+	return is_member(bytes, count) || packing_name(bytes, count) || archive_kind_recognize(text, count);
 }
 
-#define LZMA_HEADER_BYTES 13
-
-/*
- * xz(1) takes a file for one with possible properties, a dictionary of 2^n or 2^n + 2^(n-1) bytes, and a size that is
- * unknown or below 256 GiB; and the first byte of what follows is always 0.
- */
-bool archive_kind_is_lzma(const uint8_t *bytes, size_t count)
-{
-	if (count <= LZMA_HEADER_BYTES || bytes[0] >= 9 * 5 * 5 || bytes[LZMA_HEADER_BYTES])
-		return false;
-	const uint32_t dictionary = (uint32_t)little_endian(bytes + 1, 4);
-	const uint32_t above = dictionary & (dictionary - 1); /* without its lowest bit */
-	const uint64_t size = little_endian(bytes + 5, 8);
-
-	return dictionary && (dictionary == UINT32_MAX || !above || above == (dictionary ^ above) << 1) &&
-	       (size == UINT64_MAX || size < UINT64_C(256) << 30);
-}
-
-static const struct archive_packing *find_packing(const char *bytes, size_t count)
-{
-	for (size_t i = 0; i < PACKERS; i++)
-		if (packers[i].signature && begins_with(bytes, count, packers[i].signature))
-			return &packers[i];
-	return NULL;
-}
-
-const char *archive_kind_packer(const char *bytes, size_t count)
-{
-	const struct archive_packing *packing = find_packing(bytes, count);
-
-	return packing ? packing->name : NULL;
-}
-
-/* A file of zstd may begin with frames that are to be skipped. */
-static bool is_skippable(const uint8_t *bytes, size_t count)
-{
-	return count >= 4 && (bytes[0] & 0xf0) == 0x50 && !memcmp(bytes + 1, "\x2a\x4d\x18", 3);
-}
-
-static const struct archive_packing *find_lzma(void)
-{
-	const struct archive_packing *packing = packers;
-
-	while (packing->support != archive_read_support_filter_lzma)
-		packing++;
-	return packing;
-}
-
-const struct archive_packing *archive_kind_packing(const struct archive_kind *kind, const uint8_t *bytes, size_t count)
+const struct packing *archive_kind_packing(const struct archive_kind *kind, const uint8_t *bytes, size_t count)
 {
 	if (!count || kind->is_converted || is_member(bytes, count))
 		return NULL;
@@ -266,14 +187,10 @@ const struct archive_packing *archive_kind_packing(const struct archive_kind *ki
 
 	if (kind->is_packed_by_filter && is == kind)
 		return &rpm_packing;
-	const struct archive_packing *packing =
-		is_skippable(bytes, count) ? &packers[PACKER_ZSTD] : find_packing((const char *)bytes, count);
+	const bool is_layer = kind == &archive_kind_layer;
+	const struct packing *packing = packing_find(bytes, count, !is && !is_layer);
 
-	if (!packing && !is && kind != &archive_kind_layer && archive_kind_is_lzma(bytes, count))
-		packing = find_lzma();
-	if (!packing || !packing->support)
-		return NULL;
-	return kind == &archive_kind_layer && packing >= packers + LAYER_PACKERS ? NULL : packing;
+	return packing && is_layer && !packing->is_of_layers ? NULL : packing;
 }
 
 errcode_t archive_kind_support_formats(const struct archive_kind *kind, struct archive *archive)

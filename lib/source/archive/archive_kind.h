@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "source/kind/source_kind.h"
+#include "unpack/packing.h"
 
 #define ARCHIVE_KIND_MANIFEST_PREFIX "mtree"
 #define ARCHIVE_KIND_FORMATS 3
@@ -56,25 +57,11 @@ bool archive_kind_begins(const uint8_t *bytes, size_t count);
 /* Do they begin a member of cpio? */
 bool archive_kind_is_cpio(const uint8_t *bytes, size_t count);
 
-/* Do they begin a stream of lzma, which has no signature? 14 bytes tell. */
-bool archive_kind_is_lzma(const uint8_t *bytes, size_t count);
-
-/* A way to pack a file. */
-struct archive_packing {
-	const char *name;
-	const char *suffix;               /* the usual end of such a manifest's name; NULL: there is none */
-	const char *signature;            /* NULL: it has none */
-	int (*support)(struct archive *); /* libarchive's; NULL: it is not unpacked here */
-};
-
-/* Returns the packer of files that begin with these bytes; NULL: unknown. */
-const char *archive_kind_packer(const char *bytes, size_t count);
-
 /*
  * How a file of this kind is packed that begins with these bytes, as many as are at hand; NULL: not at all, or not as
  * what is unpacked here.
  */
-const struct archive_packing *archive_kind_packing(const struct archive_kind *kind, const uint8_t *bytes, size_t count);
+const struct packing *archive_kind_packing(const struct archive_kind *kind, const uint8_t *bytes, size_t count);
 
 /* Lets libarchive read archives of this kind, and bytes of any other as one member of its format "raw". ENOMEM. */
 MUST_CHECK errcode_t archive_kind_support_formats(const struct archive_kind *kind, struct archive *archive);

@@ -2,7 +2,7 @@
 /*
  * An archive as a source. Its headers are read once, in order. Contents that are stored as they are in a regular file
  * stay there, and copying workers read them. Contents that have to be unpacked or come through a pipe are kept
- * elsewhere (source/unpack/unpacked_store.h).
+ * elsewhere (unpack/unpacked_store.h).
  *
  * Names are bytes, whatever the locale; tree/tree_builder.h tells which paths are allowed. If members have the same
  * path, the last one counts. Errors name the archive, and the member if one is concerned. The pool numbers the nodes;

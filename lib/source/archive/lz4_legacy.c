@@ -32,8 +32,7 @@ static bool ends(const uint8_t *bytes, size_t count)
 {
 	const uint32_t block_bytes = count < MAGIC_BYTES ? 0 : (uint32_t)little_endian(bytes, MAGIC_BYTES);
 
-	return !block_bytes || block_bytes > MOST_BLOCK_BYTES || is_gzip(bytes, count) ||
-	       archive_kind_is_lzma(bytes, count);
+	return !block_bytes || block_bytes > MOST_BLOCK_BYTES || is_gzip(bytes, count) || packing_is_lzma(bytes, count);
 }
 
 struct lz4_legacy lz4_legacy_begin(const uint8_t *bytes, size_t count)

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "source/archive/archive_packer.h"
 #include "support/vector.h"
+#include "unpack/archive_packer.h"
 
 #define READ_BYTES ((size_t)BUFFER_SIZE(256, 4) << 10)
 
@@ -165,7 +165,7 @@ static errcode_t open_level(struct unpacking *unpacking, struct unpacking_level 
 }
 
 /* Unpacks what the last level gives, or the file. */
-static errcode_t add_level(struct unpacking *unpacking, struct packed_file *file, const struct archive_packing *packing)
+static errcode_t add_level(struct unpacking *unpacking, struct packed_file *file, const struct packing *packing)
 {
 	if (unpacking->count == UNPACKING_LEVELS) {
 		unpacking->refusal = "too many archives follow each other";
@@ -231,7 +231,7 @@ static errcode_t look_at_beginning(struct unpacking *unpacking, struct unpacking
 
 static errcode_t take_packings_off(struct unpacking *unpacking, struct packed_file *file)
 {
-	const struct archive_packing *packing;
+	const struct packing *packing;
 	errcode_t error = 0;
 
 	while (!error &&

@@ -11,7 +11,7 @@
 
 #include "source/archive/archive_kind.h"
 #include "source/archive/lz4_legacy.h"
-#include "source/unpack/unpack_stream.h"
+#include "unpack/unpack_stream.h"
 
 /* How often an archive may be packed. */
 #define UNPACKING_MOST 4
@@ -20,14 +20,14 @@
 #define UNPACKING_LEVELS (UNPACKING_MOST + 1)
 
 struct unpacking_level {
-	const struct archive_packing *packing; /* NULL: none, a pipe's bytes are kept as they come */
-	struct packed_file *from;              /* what is unpacked; borrowed, or below: */
-	struct packed_file below;              /* what the level below gives */
-	struct archive *unpacker;              /* owned; NULL: a decoder of ours */
-	uint8_t *buffer;                       /* for the unpacker; owned */
-	uint64_t at;                           /* where in `from` it reads next */
-	size_t last_bytes;                     /* that are in the buffer, the last ones before that */
-	size_t handed_bytes;                   /* of them, to the unpacker */
+	const struct packing *packing; /* NULL: none, a pipe's bytes are kept as they come */
+	struct packed_file *from;      /* what is unpacked; borrowed, or below: */
+	struct packed_file below;      /* what the level below gives */
+	struct archive *unpacker;      /* owned; NULL: a decoder of ours */
+	uint8_t *buffer;               /* for the unpacker; owned */
+	uint64_t at;                   /* where in `from` it reads next */
+	size_t last_bytes;             /* that are in the buffer, the last ones before that */
+	size_t handed_bytes;           /* of them, to the unpacker */
 	struct lz4_legacy lz4;
 	struct unpack_stream *stream;
 	struct unpacked_store *store; /* what has come out */

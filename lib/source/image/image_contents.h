@@ -8,7 +8,7 @@
 
 #include "image/volume.h"
 #include "image/map_record.h"
-#include "source/disk/raw_image.h"
+#include "disk/raw_image.h"
 #include "source/image/image_recognition.h"
 #include "support/io/file_version.h"
 #include "tree/contents.h"

@@ -8,8 +8,8 @@
 #include <blkid/blkid.h>
 #include <ext2fs/ext2_fs.h>
 
+#include "disk/raw_image.h"
 #include "source/archive/archive_kind.h"
-#include "source/disk/raw_image.h"
 #include "source/kind/stored_contents.h"
 #include "support/io/whole_io.h"
 #include "support/text/units.h"

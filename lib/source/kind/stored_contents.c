@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "source/unpack/unpacked_store.h"
 #include "support/bisect.h"
 #include "support/io/whole_io.h"
 #include "support/vector.h"
+#include "unpack/unpacked_store.h"
 
 /* Contents numbers from this one on are numbers of lists of pieces; no file is so long that its offset reaches it. */
 #define IN_PIECES (UINT64_C(1) << 63)

@@ -178,11 +178,11 @@ static errcode_t read_configuration(struct docker_image *image, const struct sca
 /* Is the layer packed? Then its file's digest is not that of the configuration. */
 static errcode_t is_packed(const struct docker_image *image, const struct image_file *file, bool *ret)
 {
-	char beginning[4] = "";
+	uint8_t beginning[4] = { 0 };
 	size_t count = file->bytes < sizeof(beginning) ? (size_t)file->bytes : sizeof(beginning);
 	errcode_t error = whole_read(image->files.descriptor, beginning, count, file->start_bytes);
 
-	const char *packer = error ? NULL : archive_kind_packer(beginning, count);
+	const char *packer = error ? NULL : packing_name(beginning, count);
 
 	*ret = packer && (!strcmp(packer, "gzip") || !strcmp(packer, "zstd"));
 	return error;

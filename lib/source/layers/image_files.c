@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "disk/raw_image.h"
 #include "source/archive/archive_kind.h"
-#include "source/disk/raw_image.h"
 #include "source/kind/run_files.h"
 #include "source/kind/source_digest.h"
 #include "support/io/whole_io.h"

@@ -204,7 +204,7 @@ static errcode_t read_members(struct tar_members *members, struct archive *archi
 static errcode_t check_file(const struct tar_members *members, int descriptor, struct stat *status,
                             struct problem *problem)
 {
-	char beginning[PACKER_BYTES] = "";
+	uint8_t beginning[PACKER_BYTES] = { 0 };
 
 	if (fstat(descriptor, status))
 		return errno;
@@ -214,7 +214,7 @@ static errcode_t check_file(const struct tar_members *members, int descriptor, s
 	errcode_t error = (size_t)status->st_size < sizeof(beginning) ?
 	                          0 :
 	                          whole_read(descriptor, beginning, sizeof(beginning), 0);
-	const char *program = error ? NULL : archive_kind_packer(beginning, sizeof(beginning));
+	const char *program = error ? NULL : packing_name(beginning, sizeof(beginning));
 
 	if (program)
 		return problem_set_reason(problem, EINVAL, members->path, "cannot use",

@@ -7,9 +7,9 @@
 
 #include "contents/protect.h"
 #include "image/run_writer.h"
-#include "source/unpack/spool_directory.h"
 #include "support/run/interrupt.h"
 #include "support/vector.h"
+#include "unpack/spool_directory.h"
 
 /*
  * The limits are those of populate/data/copy.c: larger files are cut into slices, and a job of small files has this

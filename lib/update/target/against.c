@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "source/disk/place.h"
+#include "disk/place.h"
 #include "support/io/same_file.h"
 
 errcode_t against_open(const struct update_options *options, struct delta_old *old, struct problem *problem)

@@ -14,7 +14,7 @@
 #include "ext2fs/ext2mb.h"
 #include "image/replayed.h"
 #include "support/io/file_locks.h"
-#include "source/disk/place.h"
+#include "disk/place.h"
 
 #define ACTION "cannot update"
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "source/kind/disk_form.h"
+#include "disk/disk_form.h"
 #include "support/problem.h"
 #include "support/run/progress.h"
 #include "tree/source_limits.h"

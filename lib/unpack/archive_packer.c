@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/archive/archive_packer.h"
+#include "unpack/archive_packer.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -85,7 +85,7 @@ const struct decoder_format archive_packer_format = {
 	.run = run,
 };
 
-const struct decoder_format *archive_packer_format_of(const struct archive_packing *packing)
+const struct decoder_format *archive_packer_format_of(const struct packing *packing)
 {
 	if (!packing)
 		return &plain_format;

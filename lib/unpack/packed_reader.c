@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/unpack/packed_reader.h"
+#include "unpack/packed_reader.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "source/unpack/inflate.h"
 #include "support/poison.h"
 #include "support/run/interrupt.h"
+#include "unpack/inflate.h"
 
 /* While the writer of a pipe writes nothing, we see a signal at most so much later. */
 #define WAIT_MILLISECONDS 100

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Decoders of files: gzip, zstd or xz, which are read here, or anything else (source/archive/archive_packer.h). Files
+ * Decoders of files: gzip, zstd or xz, which are read here, or anything else (unpack/archive_packer.h). Files
  * of gzip and zstd are one or more members (zstd: frames), each of which can be unpacked without those before it.
  */
 #pragma once
 
-#include "source/unpack/packed_reader.h"
+#include "unpack/packed_reader.h"
 
 struct decoder;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/unpack/unpack_stream.h"
+#include "unpack/unpack_stream.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/unpack/decoder.h"
-#include "source/unpack/inflate.h"
 #include "support/little_endian.h"
+#include "unpack/decoder.h"
+#include "unpack/inflate.h"
 
 #define HEADER_BYTES 10
 #define TRAILER_BYTES 8

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* libarchive's unpacking as a format of source/unpack/decoder.h. */
+/* libarchive's unpacking as a format of unpack/decoder.h. */
 #pragma once
 
 #include <archive.h>
 
-#include "source/archive/archive_kind.h"
-#include "source/unpack/decoder.h"
+#include "unpack/decoder.h"
+#include "unpack/packing.h"
 
 /* Returns what unpacks a packing: one of ours, or the following one. NULL: bytes stay as they are. */
-const struct decoder_format *archive_packer_format_of(const struct archive_packing *packing);
+const struct decoder_format *archive_packer_format_of(const struct packing *packing);
 
 /*
  * The context is an archive of libarchive's format "raw" whose only member has been begun. It is used by the thread

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* zstd (RFC 8878): frames one after another. libzstd compares a frame's checksum, if it has one. */
-#include "source/unpack/decoder.h"
+#include "unpack/decoder.h"
 
 #if HAVE_ZSTD
 #include <errno.h>
@@ -10,8 +10,8 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#include "source/unpack/window_budget.h"
 #include "support/little_endian.h"
+#include "unpack/window_budget.h"
 
 #define MAGIC_BYTES 4
 static const uint8_t magic[MAGIC_BYTES] = { 0x28, 0xb5, 0x2f, 0xfd };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/disk/android_sparse.h"
+#include "disk/android_sparse.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 
 #include "ondisk/android_sparse.h"
-#include "source/unpack/sparse_file.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
+#include "unpack/sparse_file.h"
 
 #define ACTION "cannot read the Android sparse image"
 #define PIECE_BYTES ((size_t)1 << 20)

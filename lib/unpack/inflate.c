@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/unpack/inflate.h"
+#include "unpack/inflate.h"
 
 #include <errno.h>
 #include <limits.h>

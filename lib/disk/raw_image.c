@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/disk/raw_image.h"
+#include "disk/raw_image.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,12 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "source/archive/archive_kind.h"
-#include "source/archive/archive_packer.h"
-#include "source/disk/android_sparse.h"
-#include "source/disk/qcow2.h"
-#include "source/unpack/sparse_file.h"
+#include "disk/android_sparse.h"
+#include "disk/qcow2.h"
 #include "support/run/interrupt.h"
+#include "unpack/archive_packer.h"
+#include "unpack/sparse_file.h"
 
 #define ACTION "cannot unpack"
 #define READ_BYTES ((size_t)64 << 10) /* of libarchive at a time */
@@ -51,8 +50,8 @@ static errcode_t copy_android(const struct raw_step *unpacking)
 
 /* Neither: it is raw. */
 struct form {
-	enum disk_form disk;                   /* a form of its own */
-	const struct archive_packing *packing; /* NULL: it is not packed, or with what is not unpacked here: */
+	enum disk_form disk;           /* a form of its own */
+	const struct packing *packing; /* NULL: it is not packed, or with what is not unpacked here: */
 	const char *packer;
 };
 
@@ -64,8 +63,7 @@ static struct form form_of(const uint8_t *bytes, size_t count)
 		return (struct form){ 0 };
 	if (disk)
 		return (struct form){ .disk = disk };
-	return (struct form){ .packing = archive_kind_packing(&archive_kind_common, bytes, count),
-		              .packer = archive_kind_packer((const char *)bytes, count) };
+	return (struct form){ .packing = packing_find(bytes, count, true), .packer = packing_name(bytes, count) };
 }
 
 static bool is_raw(const struct form *form)
@@ -150,8 +148,7 @@ static errcode_t refuse_packer(const struct raw_step *unpacking, const char *pac
 	                          "it is packed with %s, which is not unpacked here", packer);
 }
 
-static errcode_t open_libarchive(struct stream *stream, const struct raw_step *unpacking,
-                                 const struct archive_packing *packing)
+static errcode_t open_libarchive(struct stream *stream, const struct raw_step *unpacking, const struct packing *packing)
 {
 	struct archive_entry *entry;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/disk/qcow2.h"
+#include "disk/qcow2.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "source/unpack/sparse_file.h"
 #include "support/io/whole_io.h"
 #include "support/run/interrupt.h"
+#include "unpack/sparse_file.h"
 
 #define ACTION "cannot read the qcow2 image"
 #define ADVICE "make it raw, with qemu-img convert -O raw, or attach it with qemu-nbd --read-only"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/unpack/unpacked_store.h"
+#include "unpack/unpacked_store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "support/bisect.h"
+#include "support/io/unnamed_file.h"
 #include "support/io/whole_io.h"
 #include "support/poison.h"
 #include "support/vector.h"
@@ -225,25 +226,6 @@ void unpacked_store_give_back(struct unpacked_store *store, uint8_t *buffer)
 	pthread_mutex_unlock(&store->lock);
 }
 
-/*
- * Opens a file without a name. Some filesystems (NFS, old versions of overlayfs) lack O_TMPFILE; there the name is
- * removed as soon as the file exists.
- */
-static int open_unnamed(const char *directory)
-{
-	int descriptor = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	SCOPE_FREE char *name = NULL;
-
-	if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
-		return descriptor;
-	if (asprintf(&name, "%s/.e2populate-XXXXXX", directory) < 0)
-		return -1;
-	descriptor = mkostemp(name, O_CLOEXEC);
-	if (descriptor >= 0)
-		unlink(name);
-	return descriptor;
-}
-
 /* Takes memory from the budget; false if not so much is left. */
 static bool alloc_memory(struct unpacked_budget *budget, size_t bytes)
 {
@@ -256,10 +238,11 @@ static bool alloc_memory(struct unpacked_budget *budget, size_t bytes)
 /* Opens the budget's temporary file, if no other store has. */
 static errcode_t open_spool(const struct unpacked_store *store)
 {
-	int none = -1, made = open_unnamed(store->directory);
+	int none = -1, made;
+	errcode_t error = unnamed_file_open(store->directory, &made);
 
-	if (made < 0)
-		return errno;
+	if (error)
+		return error;
 	if (!atomic_compare_exchange_strong(&store->budget->descriptor, &none, made))
 		close(made);
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/kind/disk_form.h"
+#include "disk/disk_form.h"
 
 #include <endian.h>
 #include <stdbool.h>

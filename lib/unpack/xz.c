@@ -3,7 +3,7 @@
  * xz: streams one after another, perhaps with zeros between them. liblzma compares their checksums. libarchive takes
  * all that follows the first stream for a further one, but in an initramfs something else may follow.
  */
-#include "source/unpack/decoder.h"
+#include "unpack/decoder.h"
 
 #if HAVE_LZMA
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/unpack/window_budget.h"
+#include "unpack/window_budget.h"
 
 #define MAGIC "\xfd\x37\x7a\x58\x5a"
 #define MAGIC_BYTES 6 /* with the zero that ends the string */

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
+#include "disk/raw_image.h"
 #include "image/delta.h"
 #include "image/target.h"
 #include "image/volume.h"
-#include "source/disk/raw_image.h"
 
 /* Says where a filesystem is in its file or device, and what unpacking it may take. */
 struct place_options {

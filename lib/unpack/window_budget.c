@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/unpack/window_budget.h"
+#include "unpack/window_budget.h"
 
 #include <errno.h>
 

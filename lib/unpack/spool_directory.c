@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/unpack/spool_directory.h"
+#include "unpack/spool_directory.h"
 
 #include <stdlib.h>
 #include <string.h>

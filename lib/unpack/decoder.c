@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/unpack/decoder.h"
+#include "unpack/decoder.h"
 
 #include <errno.h>
 #include <stdio.h>

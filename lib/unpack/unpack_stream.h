@@ -13,8 +13,8 @@
 #pragma once
 
 #include "tree/source_limits.h"
-#include "source/unpack/decoder.h"
-#include "source/unpack/unpacked_store.h"
+#include "unpack/decoder.h"
+#include "unpack/unpacked_store.h"
 
 struct unpack_stream;
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/unpack/sparse_file.h"
+#include "unpack/sparse_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "support/io/unnamed_file.h"
 #include "support/io/whole_io.h"
 #include "support/zeros.h"
 
@@ -24,23 +24,9 @@ const char *sparse_file_folder(void)
 errcode_t sparse_file_create(int *ret, struct problem *problem)
 {
 	const char *place = sparse_file_folder();
+	errcode_t error = unnamed_file_open(place, ret);
 
-	*ret = open(place, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (*ret >= 0)
-		return 0;
-	/* Some filesystems (NFS, old overlayfs) lack O_TMPFILE: there the name is removed as soon as the file exists.
-	 */
-	SCOPE_FREE char *name = NULL;
-
-	if (asprintf(&name, "%s/ext2mb-XXXXXX", place) < 0) {
-		name = NULL;
-		return problem_set(problem, ENOMEM, place, "cannot make a temporary file");
-	}
-	*ret = mkostemp(name, O_CLOEXEC);
-	if (*ret < 0)
-		return problem_set(problem, errno, place, "cannot make a temporary file");
-	unlink(name);
-	return 0;
+	return error ? problem_set(problem, error, place, "cannot make a temporary file") : 0;
 }
 
 static errcode_t failure(errcode_t error, const char *path, struct problem *problem)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source/disk/place.h"
+#include "disk/place.h"
 
 #include <errno.h>
 #include <stdio.h>
