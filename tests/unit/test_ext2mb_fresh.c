@@ -294,6 +294,45 @@ START_TEST(test_sparse)
 }
 END_TEST
 
+/* Mailboxes, which are opened anew for each message: none goes on in turns with its neighbour. */
+START_TEST(test_opened_anew)
+{
+	enum { BOXES = 20, MESSAGE = 3 };
+	struct random random = random_start("opened anew");
+	uint64_t blocks[BOXES] = { 0 }, ends[BOXES] = { 0 };
+	struct small_image image;
+	unsigned int pieces = 0;
+
+	mb_image_make("-t ext4 -b 4096 -O ^has_journal", "1G");
+	small_image_open(&image, NULL);
+	cut_free_space(&image);
+	for (unsigned int message = 0; message < 1500; message++) {
+		uint64_t box = message < BOXES ? message : random_below(&random, BOXES);
+		const struct ext2mb_file_info info = { sizeof(info), blocks[box], 100 + (ext2_ino_t)box, 2, 0 };
+		const struct ext2mb_file_request request = {
+			.struct_bytes = sizeof(request),
+			.logical = blocks[box],
+			.count = blocks[box] ? MESSAGE : 60,
+			.hole_start = blocks[box],
+			.hole_end = UINT64_C(0xffffffff),
+			.left_physical = ends[box],
+		};
+		struct ext2mb_file *file;
+		struct ext2mb_extent extent;
+
+		ck_assert_ok(ext2mb_file_open(image.worker, &info, &file));
+		ck_assert_ok(ext2mb_file_alloc(image.worker, file, &request, &extent));
+		ext2mb_file_close(image.worker, file);
+		pieces += extent.start != ends[box];
+		ends[box] = extent.start + extent.count;
+		blocks[box] += extent.count;
+	}
+	printf("# %u pieces\n", pieces);
+	ck_assert_uint_le(pieces, 3 * BOXES);
+	small_image_close(&image);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("ext2mb_fresh");
@@ -307,6 +346,7 @@ int main(void)
 	tcase_add_loop_test(tests, test_in_turns, 0, 4);
 	tcase_add_test(tests, test_package);
 	tcase_add_test(tests, test_sparse);
+	tcase_add_test(tests, test_opened_anew);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);
 }
