@@ -7,9 +7,9 @@
 
 #include <ss/ss.h>
 
+#include "command/command_line.h"
 #include "compare/user_library.h"
-#include "misc/command_line.h"
-#include "misc/source_limits_option.h"
+#include "disk/source_limits_option.h"
 #include "requests.h"
 #include "support/io/whole_io.h"
 #include "support/text/text_line.h"

@@ -14,7 +14,7 @@
 #include "allocator/group/totals.h"
 #include "allocator/search/group_search.h"
 #include "listing.h"
-#include "misc/tool.h"
+#include "command/tool.h"
 #include "requests.h"
 #include "support/io/whole_io.h"
 #include "support/run/children.h"

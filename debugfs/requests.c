@@ -9,8 +9,8 @@
 
 #include <ss/ss.h>
 
+#include "command/tool.h"
 #include "help.h"
-#include "misc/tool.h"
 #include "support/io/whole_io.h"
 #include "words.h"
 

@@ -15,9 +15,8 @@ debugmb_sources := \
 	debugfs/shell.c \
 	debugfs/statistics.c \
 	debugfs/transaction.c \
-	debugfs/words.c \
-	misc/source_limits_option.c \
-	$(tool_sources)
+	debugfs/words.c
+debugmb_libraries := $(lab_libraries)
 debugmb_tables := debugfs/debugmb.ct
 debugmb_libs = $(ss_libs)
 $(filter debugfs/%,$(debugmb_sources:.c=.o)): cppflags += -I$(srcdir)

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "command/tool.h"
 #include "compare/user_library.h"
-#include "misc/tool.h"
 #include "requests.h"
 #include "words.h"
 

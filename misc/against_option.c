@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 
 #include "analyze/forms/form_delta.h"
+#include "command/tool.h"
 #include "output/output.h"
 #include "support/io/same_file.h"
-#include "tool.h"
 
 /* The average of casync's and desync's chunks. */
 #define USUAL_CHUNK_BYTES (UINT64_C(64) << 10)

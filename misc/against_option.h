@@ -2,8 +2,8 @@
 /* The options --against=OLD, --against-chunk=SIZE and --against-ranges=FILE of several tools. */
 #pragma once
 
+#include "command/option_row.h"
 #include "image/delta.h"
-#include "option_row.h"
 #include "source/kind/run_files.h"
 
 /* A member `against` of a tool's struct command; zero-initialise. */

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "command/tool.h"
 #include "doctor_probes.h"
 #include "support/io/whole_io.h"
-#include "tool.h"
 
 int doctor_run(const struct command *command)
 {

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "command/tool.h"
 #include "support/text/json.h"
 #include "support/utf8.h"
 #include "support/vector.h"
-#include "tool.h"
 
 static const char *const states[] = {
 	[FINDING_OK] = "ok",

@@ -17,6 +17,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "command/tool.h"
 #include "doctor_probes.h"
 #include "image/mounts.h"
 #include "output/temporary_file.h"
@@ -25,7 +26,6 @@
 #include "support/cleanup.h"
 #include "support/io/whole_io.h"
 #include "support/text/units.h"
-#include "tool.h"
 
 #define TRIAL_NAME "e2populate-doctor"
 #define TRIAL_BYTES 65536u

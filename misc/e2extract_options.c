@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "list_inputs_option.h"
-#include "source_limits_option.h"
+#include "disk/source_limits_option.h"
 
 static const char usage[] =
 	"Usage: e2extract [options] -o DIR|FILE.tar[.gz|.zst]|FILE.mtree|- IMAGE [PATH]...\n"

@@ -2,7 +2,7 @@
 /* e2extract's command line. */
 #pragma once
 
-#include "command_line.h"
+#include "command/command_line.h"
 #include "extract/extract.h"
 #include "source/kind/run_files.h"
 #include "tree/source_limits.h"

@@ -5,7 +5,7 @@
 #include "analyze/forms/forms.h"
 #include "analyze/forms/saved_report.h"
 #include "analyze/report/history.h"
-#include "command_line.h"
+#include "command/command_line.h"
 
 struct past {
 	struct report_history history;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source_limits_option.h"
+#include "disk/source_limits_option.h"
 
 #define MOST_PARTITIONS 1024
 #define MOST_WORST 100000

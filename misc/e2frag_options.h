@@ -7,7 +7,7 @@
 #include "analyze/analyze.h"
 #include "analyze/forms/forms.h"
 #include "against_option.h"
-#include "command_line.h"
+#include "command/command_line.h"
 #include "disk/place.h"
 
 #define ANY_SCORE INFINITY

@@ -7,8 +7,8 @@
 #include <ext2fs/ext2fs.h>
 
 #include "analyze/read/filesystem.h"
+#include "command/tool.h"
 #include "image/replayed.h"
-#include "tool.h"
 
 errcode_t find_place(const char *name, const struct place_options *where, enum progress_style style,
                      struct place *place, struct problem *problem)

@@ -4,7 +4,7 @@
 
 #include "against_option.h"
 #include "layer_cache_option.h"
-#include "mke2fs_options.h"
+#include "command/mke2fs_options.h"
 #include "populate/build/options.h"
 #include "source/kind/run_files.h"
 

@@ -8,7 +8,7 @@
 #include "layer_cache_command.h"
 #include "list_inputs_option.h"
 #include "platform_option.h"
-#include "source_limits_option.h"
+#include "disk/source_limits_option.h"
 #include "strip_components_option.h"
 #include "verity_options.h"
 

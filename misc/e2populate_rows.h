@@ -2,6 +2,6 @@
 /* The tables of e2populate's options. */
 #pragma once
 
-#include "command_line.h"
+#include "command/command_line.h"
 
 extern const struct command_line e2populate_line;

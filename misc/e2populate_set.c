@@ -13,7 +13,7 @@
 #include "share_option.h"
 #include "source/sources.h"
 #include "source_option.h"
-#include "source_limits_option.h"
+#include "disk/source_limits_option.h"
 #include "support/run/memory.h"
 #include "support/text/units.h"
 #include "verity_options.h"

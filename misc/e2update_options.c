@@ -10,7 +10,7 @@
 #include "platform_option.h"
 #include "share_option.h"
 #include "source_option.h"
-#include "source_limits_option.h"
+#include "disk/source_limits_option.h"
 #include "strip_components_option.h"
 #include "source/reading.h"
 #include "support/io/same_file.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "against_option.h"
-#include "command_line.h"
+#include "command/command_line.h"
 #include "layer_cache_option.h"
 #include "source/kind/run_files.h"
 #include "update/build/options.h"

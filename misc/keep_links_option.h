@@ -2,7 +2,7 @@
 /* --keep-directory-links of the tools that lay sources over each other, or over an image. */
 #pragma once
 
-#include "command_line.h"
+#include "command/command_line.h"
 
 #define KEEP_LINKS_ROW(member)                                                                                         \
 	{                                                                                                              \

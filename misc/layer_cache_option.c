@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool.h"
+#include "command/tool.h"
 
 void layer_cache_option_complete(struct layer_cache_option *option, struct layer_cache_place *place)
 {

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "option_row.h"
+#include "command/option_row.h"
 #include "source/pack/layer_cache.h"
 
 /* A member `layer_cache` of a tool's struct command; zero-initialise. */

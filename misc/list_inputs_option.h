@@ -2,7 +2,7 @@
 /* The option --list-inputs=json of several tools. */
 #pragma once
 
-#include "option_row.h"
+#include "command/option_row.h"
 
 /* A row of a tool's table; the tool has a function set_list_inputs(). */
 #define LIST_INPUTS_ROW                                                                                                \

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/tool.h"
 #include "output/output.h"
 #include "support/io/same_file.h"
-#include "tool.h"
 
 void oci_config_check(const struct populate_options *options)
 {

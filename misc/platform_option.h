@@ -2,7 +2,7 @@
 /* --platform: which of the images that an index lists is a source. */
 #pragma once
 
-#include "command_line.h"
+#include "command/command_line.h"
 
 /* Ends the program as wrong usage unless the argument is OS/ARCH[/VARIANT]. */
 void check_platform(struct command *command, const struct taken_option *option);

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "command/tool.h"
 #include "program_version.h"
-#include "tool.h"
 
 #define TIME_BYTES 40
 

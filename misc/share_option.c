@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/tool.h"
 #include "support/cleanup.h"
 #include "support/text/units.h"
-#include "tool.h"
 
 /* The largest filesystem with blocks of 4096 bytes; sums with larger values could overflow. */
 #define MOST_FREE_BYTES (UINT64_C(1) << 60)

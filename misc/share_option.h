@@ -2,7 +2,7 @@
 /* Options that take a size or a percentage, as --free and --memory. */
 #pragma once
 
-#include "command_line.h"
+#include "command/command_line.h"
 
 /*
  * Reads the option's argument, "64M" or "10%". Returns the percentage; 0 for a size, which *bytes gets. Wrong usage

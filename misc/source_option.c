@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "command/tool.h"
 #include "source/sources.h"
 #include "support/text/shell_word.h"
-#include "tool.h"
 
 /* How a name begins, and the command that brings what it names: %s is the name as a word of the shell. */
 static const struct elsewhere {

@@ -2,7 +2,7 @@
 /* The option -d of tools that read sources: names that it refuses. */
 #pragma once
 
-#include "command_line.h"
+#include "command/command_line.h"
 
 /*
  * Ends the program as wrong usage if the last source of the list has no name, is standard input for the second time, or

@@ -2,7 +2,7 @@
 /* --strip-components of the tools that read sources. */
 #pragma once
 
-#include "command_line.h"
+#include "command/command_line.h"
 
 #define STRIP_COMPONENTS_ROW(member)                                                                                   \
 	{                                                                                                              \

@@ -2,7 +2,7 @@
 /* The options that say how --verity protects files, by the names that fsverity(1) gives them. */
 #pragma once
 
-#include "command_line.h"
+#include "command/command_line.h"
 #include "populate/build/options.h"
 
 /* In the order of their words. */

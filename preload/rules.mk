@@ -1,4 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+tools += ext2mb-run
+ext2mb-run_sources := \
+	preload/ext2mb_run.c \
+	preload/ext2mb_run_options.c \
+	preload/ext2mb_run_program.c \
+	preload/settings.c
+ext2mb-run_libraries := ext2mb $(common_libraries)
+# Where make install puts the library, seen from the tool, so that both can be moved together.
+preload/ext2mb_run.o: cppflags += -DPRELOAD_FOLDER='"$(shell realpath -m --relative-to=$(sbindir) $(preload_dir))"'
 # The library that ext2mb-run preloads. The allocator is inside, so that a program finds it wherever it is run.
 preload_sources := \
 	preload/capabilities.c \
@@ -13,4 +22,4 @@ preload_sources := \
 	preload/steps.c
 preload_objects := $(preload_sources:.c=.o)
 preload_library := preload/ext2mb-run.so
-$(preload_objects) preload/settings.o: cppflags += -I$(srcdir)
+$(preload_objects) $(ext2mb-run_sources:.c=.o): cppflags += -I$(srcdir)

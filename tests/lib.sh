@@ -316,7 +316,7 @@ superblock() {
 # prepare_run: $run is ext2mb-run. What it preloads is instrumented where the rest of us is: then the sanitizer's runtime is
 # preloaded before it, into programs whose own leaks are not ours.
 prepare_run() {
-	run=$build/misc/ext2mb-run
+	run=$build/preload/ext2mb-run
 	case ${SANITIZERS:-} in
 	address) sanitizer_runtime=$(${CC:-cc} -print-file-name=libasan.so) ;;
 	thread) sanitizer_runtime=$(${CC:-cc} -print-file-name=libtsan.so) ;;

@@ -26,7 +26,7 @@ COPIED = ["doc/examples/*", "doc/schema/*"]
 PICTURES = (".svg", ".png", ".jpg", ".gif", ".webp")
 # A picture of so many pixels can be read on a phone.
 NARROW = 500
-MANUALS = ["misc/*.8", "debugfs/*.8", "fleet/*.1", "lib/ext2fs/*.3"]
+MANUALS = ["misc/*.8", "lab/*.8", "preload/*.8", "debugfs/*.8", "fleet/*.1", "lib/ext2fs/*.3"]
 
 
 class SiteError(Exception):

@@ -4,4 +4,5 @@ disk_sources := \
 	lib/disk/disk_form.c \
 	lib/disk/place.c \
 	lib/disk/qcow2.c \
-	lib/disk/raw_image.c
+	lib/disk/raw_image.c \
+	lib/disk/source_limits_option.c

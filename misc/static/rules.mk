@@ -3,7 +3,7 @@
 # configured with --enable-static-tools has them in static/; any other one makes them in build-static, which it configures so.
 static_tools := e2extract e2frag e2populate e2update
 # These are compiled for them anew; the other objects are those of the ordinary tools.
-static_variants := lib/source/archive/archive_acl lib/source/archive/archive_kind lib/source/unpack/inflate lib/support/run/program misc/tool
+static_variants := lib/source/archive/archive_acl lib/source/archive/archive_kind lib/unpack/inflate lib/support/run/program lib/command/tool
 static_release := ext2mb-$(version)-$(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))-static
 
 ifeq ($(enable_static_tools),yes)
@@ -18,7 +18,7 @@ $(static_objects): static/%.o: $(srcdir)/%.c compiler | $(generated_headers)
 # some need further libraries: --gc-sections drops what nobody calls. ld's warnings say that getpwnam_r() needs the host's glibc,
 # which it does not where /etc/passwd alone is asked (lib/source/archive/archive_acl.c). The map names the libraries that are in it.
 static_link = $(link) -static-pie -Wl,--gc-sections -Wl,--build-id=none -Wl,--no-warnings -Wl,-Map,$@.map
-$(static_programs): static/%: $$(filter-out misc/tool.o,$$(call tool_objects,%)) $(static_objects) $(archives)
+$(static_programs): static/%: $$(call tool_objects,%) $(static_objects) $(archives)
 	$(call quiet,LINK) $(static_link) -o $@ $(filter %.o,$^) $(archives) -Wl,--start-group $(static_libs) -lm -Wl,--end-group
 
 # mke2fs makes the empty filesystem, and e2fsck is for --verify: hosts may have neither, or busybox's. They

@@ -13,7 +13,7 @@ import jsonschema
 schemas, top, documents = map(pathlib.Path, sys.argv[1:])
 KEYWORDS = {"$schema", "$comment", "$defs", "$ref", "title", "type", "properties", "patternProperties", "required",
             "additionalProperties", "items", "enum", "anyOf"}
-MANUALS = {"debugmb": "debugfs/debugmb.8", "e2fleet": "fleet/e2fleet.1", "progress": "misc/e2populate.8",
+MANUALS = {"debugmb": "debugfs/debugmb.8", "e2allocsim": "lab/e2allocsim.8", "e2fleet": "fleet/e2fleet.1", "progress": "misc/e2populate.8",
            "list": "misc/e2populate.8"}
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The text that misc/e2allocsim.8 defines, which any program can write. */
+/* The text that lab/e2allocsim.8 defines, which any program can write. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * is opened for it, and returns named values. No data is written.
  *
  * A new workload is a file of workloads/ with a `const struct workload`, named in ../simulate.h, in simulate.c and in
- * rules.mk; a section of misc/e2allocsim.8; and, for `e2allocsim all`, an experiment in overview/overview.c.
+ * rules.mk; a section of lab/e2allocsim.8; and, for `e2allocsim all`, an experiment in overview/overview.c.
  * doc/READING.md lists the tests that need to know it.
  */
 #pragma once

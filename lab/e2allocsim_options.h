@@ -2,7 +2,7 @@
 /* e2allocsim's command line. */
 #pragma once
 
-#include "mke2fs_options.h"
+#include "command/mke2fs_options.h"
 #include "simulate/overview/overview.h"
 #include "simulate/simulate.h"
 

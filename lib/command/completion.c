@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "completion.h"
+#include "command/completion.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* The text of --help, from tables of options. */
 #pragma once
 
-#include "command_line.h"
+#include "command/command_line.h"
 
 /* Prints all of --help. */
 void help_print(const struct command_line *line, const struct option_row *standard_rows);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "command_line.h"
+#include "command/command_line.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -12,9 +12,9 @@
 #include <ext2fs/ext2fs.h>
 #include <ext2fs/ext2mb_version.h>
 
-#include "completion.h"
-#include "help.h"
-#include "help_topic.h"
+#include "command/completion.h"
+#include "command/help.h"
+#include "command/help_topic.h"
 #include "support/text/nearest.h"
 #include "support/text/units.h"
 #include "support/vector.h"

@@ -2,7 +2,7 @@
 /* --help=TOPIC: what the manual says of an option, of a section of --help, or of a section of its own. */
 #pragma once
 
-#include "command_line.h"
+#include "command/command_line.h"
 
 /* Proposals of completion: names of options and words of headings; NULL after the last one. Valid until the next call.
  */

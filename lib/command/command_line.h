@@ -5,9 +5,9 @@
  */
 #pragma once
 
-#include "option_row.h"
+#include "command/option_row.h"
+#include "command/tool.h"
 #include "support/run/progress.h"
-#include "tool.h"
 
 /* The arguments of an option that may be given several times. Zero-initialise. */
 struct argument_list {

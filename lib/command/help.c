@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "help.h"
+#include "command/help.h"
 
 #include <stdio.h>
 #include <string.h>

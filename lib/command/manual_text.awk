@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Writes a manual page, with those macros of man(7) that ours use, as text of 80 columns for --help=TOPIC. The first byte of a
-# line is its kind (misc/manual_text.h). Every awk of POSIX runs it, so that a build needs no formatter of manual pages.
+# line is its kind (lib/command/manual_text.h). Every awk of POSIX runs it, so that a build needs no formatter of manual pages.
 
 function unescaped(text) {
 	gsub(/\\f[BIPR]/, "", text)
@@ -167,7 +167,7 @@ function run_macro(name) {
 	} else if (name ~ /^[BIR][BIR]$/) {
 		add(joined(1, ""))
 	} else if (name !~ /^(TH|nr|nh|ad|DT|PD)$/) {
-		print FILENAME ":" FNR ": ." name " is unknown to misc/manual_text.awk" >"/dev/stderr"
+		print FILENAME ":" FNR ": ." name " is unknown to lib/command/manual_text.awk" >"/dev/stderr"
 		exit 1
 	}
 }

@@ -2,7 +2,7 @@
 /* The options of mke2fs(8) that tools pass on to it. */
 #pragma once
 
-#include "command_line.h"
+#include "command/command_line.h"
 
 /* The options that describe the filesystem. */
 extern const struct option_row mke2fs_options[];

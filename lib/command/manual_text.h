@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The tool's manual page as text, so that --help=TOPIC shows it where no manual is installed. misc/manual_text.awk
- * makes it from the page when the tool is built. The first byte of a line is its kind; lines are ended by a newline,
- * and the last one by NUL, too.
+ * The tool's manual page as text, so that --help=TOPIC shows it where no manual is installed.
+ * lib/command/manual_text.awk makes it from the page when the tool is built. The first byte of a line is its kind;
+ * lines are ended by a newline, and the last one by NUL, too.
  */
 #pragma once
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "source_limits_option.h"
+#include "disk/source_limits_option.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "command_line.h"
+#include "command/command_line.h"
 #include "support/cleanup.h"
 #include "support/text/units.h"
 

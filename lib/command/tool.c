@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "tool.h"
+#include "command/tool.h"
 
 #include <errno.h>
 #include <fcntl.h>

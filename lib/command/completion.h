@@ -2,7 +2,7 @@
 /* Writes tables of options as completion files, which Makefile.in installs for the shells. */
 #pragma once
 
-#include "command_line.h"
+#include "command/command_line.h"
 
 #define COMPLETION_SHELLS "bash|zsh|fish" /* as enum completion_shell has them */
 

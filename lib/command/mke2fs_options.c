@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "mke2fs_options.h"
+#include "command/mke2fs_options.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "help_topic.h"
+#include "command/help_topic.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "help.h"
-#include "manual_text.h"
+#include "command/help.h"
+#include "command/manual_text.h"
 
 #define HEADINGS_BYTES 2048
 

@@ -2,7 +2,7 @@
 /* ext2mb-run's command line. */
 #pragma once
 
-#include "command_line.h"
+#include "command/command_line.h"
 
 struct command {
 	bool journal;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "option_row.h"
+#include "command/option_row.h"
 
 #include <stdio.h>
 #include <string.h>

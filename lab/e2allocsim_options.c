@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source_limits_option.h"
+#include "disk/source_limits_option.h"
 #include "compare/tunables.h"
 #include "compare/user_library.h"
 #include "e2allocsim_compared.h"
-#include "help.h"
+#include "command/help.h"
 #include "simulate/results/shown.h"
 #include "support/text/units.h"
 #include "support/vector.h"

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "tool.h"
+#include "command/tool.h"
 
 static const char usage[] =
 	"Usage: ext2mb-run [options] PROGRAM [ARGUMENT]...\n"
