@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ext2mb-run: executes a program with our library preloaded. The library itself is in preload/. */
+/* ext2mb-run: executes a program with our library preloaded. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 const char *tool_name = "ext2mb-run";
 
 /* Relative to our own folder: where make builds the library, and where make install puts it. */
-static const char *const library_folders[] = { "../preload", PRELOAD_FOLDER };
+static const char *const library_folders[] = { ".", PRELOAD_FOLDER };
 
 static errcode_t find_library(char **library, struct problem *problem)
 {
@@ -33,7 +33,7 @@ static errcode_t find_library(char **library, struct problem *problem)
 		SCOPE_FREE char *name = NULL;
 
 		/* The first folder counts only if we run from the build. */
-		if (index == 0 && strcmp(program_name(self), "misc") != 0)
+		if (index == 0 && strcmp(program_name(self), "preload") != 0)
 			continue;
 		if (asprintf(&name, "%s/%s/" LIBRARY, self, library_folders[index]) < 0)
 			return problem_set(problem, ENOMEM, NULL, "cannot run");
