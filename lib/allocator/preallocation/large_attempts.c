@@ -122,7 +122,8 @@ static errcode_t alloc_free_groups(const struct file_need *need, struct prealloc
 	bool is_unwritten = need->request->flags & EXT2MB_FILE_UNWRITTEN;
 	uint64_t stripe = mb->stripe.blocks, position;
 	const struct empty_groups_request wanted = {
-		.from = mb->policy.goals->load(mb, need_stream(need)).group,
+		/* Not the goal that files share: what begins there would cut the groups on end that others need. */
+		.from = mb->policy.goals->load(mb, need->file->ino).group,
 		.clusters = need_to_clusters(need, need->request->count),
 		.extent_blocks = is_unwritten ? NORMALIZE_UNWRITTEN_MAX : NORMALIZE_WRITTEN_MAX,
 		.begins_with_stripe = stripe && goal->count >= stripe && goal->start % stripe == 0,
