@@ -3,17 +3,17 @@
 
 #include <errno.h>
 
-static errcode_t tell(const struct comparison *comparison, uint32_t node, const char *what)
+errcode_t comparison_tell(const struct comparison *comparison, uint32_t node, const char *what, struct problem *problem)
 {
 	SCOPE_FREE char *path = update_node_path(comparison->plan, node);
 
-	return problem_set_reason(comparison->problem, EUCLEAN, comparison->options->image, "cannot update",
+	return problem_set_reason(problem, EUCLEAN, comparison->options->image, "cannot update",
 	                          "%s: its %s is damaged; run e2fsck first", path ? path : "?", what);
 }
 
 errcode_t comparison_check(struct comparison *comparison, uint32_t node)
 {
-	return comparison->damage ? tell(comparison, node, comparison->damage) : 0;
+	return comparison->damage ? comparison_tell(comparison, node, comparison->damage, comparison->problem) : 0;
 }
 
 errcode_t comparison_read_inode(struct comparison *comparison, uint32_t node, uint32_t ino, struct volume_inode *inode)
@@ -23,6 +23,6 @@ errcode_t comparison_read_inode(struct comparison *comparison, uint32_t node, ui
 	if (error == ENOMEM)
 		return error;
 	if (error || !inode->view.mode || !inode->view.links)
-		return tell(comparison, node, "inode");
+		return comparison_tell(comparison, node, "inode", comparison->problem);
 	return 0;
 }

@@ -46,6 +46,10 @@ struct comparison {
 MUST_CHECK errcode_t comparison_read_inode(struct comparison *comparison, uint32_t node, uint32_t ino,
                                            struct volume_inode *inode);
 
+/* Records that a part of the image's file of this node is damaged, and returns EUCLEAN. Any thread. */
+errcode_t comparison_tell(const struct comparison *comparison, uint32_t node, const char *what,
+                          struct problem *problem);
+
 /* EUCLEAN if anything that was read since the last call is damaged; the problem names the node. */
 MUST_CHECK errcode_t comparison_check(struct comparison *comparison, uint32_t node);
 

@@ -70,6 +70,8 @@ static errcode_t compare_one(void *context, unsigned int worker, size_t index, s
 	if (!error)
 		error = sameness_of_bytes(&own->walker, own->reader, comparison->plan->tree, node, &inode,
 		                          &all->is_same[index], problem);
+	if (error == EUCLEAN)
+		error = comparison_tell(comparison, node, own->damage ? own->damage : "contents", problem);
 	progress_add(comparison->options->progress, comparison->plan->tree->nodes[node].size_bytes, 1);
 	return error;
 }

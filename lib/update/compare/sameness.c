@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "image/contents.h"
+#include "support/bisect.h"
 #include "tree/file_flags.h"
 
 #define COMPARED_BYTES (256u << 10)
@@ -149,21 +150,62 @@ errcode_t sameness_judge(struct sameness_judge *judge, uint32_t number, const st
 	return error;
 }
 
+/* The first byte from `at` on that the tree's file has not in a hole. */
+static uint64_t next_data(const struct tree_node *node, uint64_t at)
+{
+	if (!node->is_sparse)
+		return at;
+	const struct tree_segment *segments = node->data_map->segments;
+	size_t index = BISECT(node->data_map->count, n, segments[n].start_bytes + segments[n].length_bytes > at);
+
+	if (index < node->data_map->count)
+		return segments[index].start_bytes > at ? segments[index].start_bytes : at;
+	return UINT64_MAX;
+}
+
+/* The same of the image's file. */
+static uint64_t next_mapped(struct map_walker *walker, const struct volume_inode *inode, uint64_t at)
+{
+	const unsigned int block_bits = walker->volume->format.block_bits;
+	struct map_record record;
+
+	if (!volume_inode_has_map(inode))
+		return at;
+	if (!map_records(walker, inode->ino, &inode->view, at >> block_bits, &record, 1))
+		return UINT64_MAX;
+	return record.logical << block_bits > at ? record.logical << block_bits : at;
+}
+
+/*
+ * Holes of both are left out: a sparse file may be far longer than the filesystem. The map is read again for each
+ * piece, so the walker's limit is that of one piece.
+ */
 errcode_t sameness_of_bytes(struct map_walker *walker, struct content_reader *reader, const struct tree *tree,
                             uint32_t node, const struct volume_inode *inode, bool *is_same, struct problem *problem)
 {
-	uint64_t size = tree->nodes[node].size_bytes;
+	const struct tree_node *file = &tree->nodes[node];
+	uint64_t size = file->size_bytes, at = 0;
 	SCOPE_FREE char *bytes = malloc(2 * COMPARED_BYTES);
 	errcode_t error = bytes ? content_reader_open(reader, node, problem) : ENOMEM;
 
 	*is_same = true;
-	for (uint64_t at = 0; !error && *is_same && at < size; at += COMPARED_BYTES) {
+	while (!error && *is_same && at < size) {
+		uint64_t losses = walker->losses, data = next_data(file, at), mapped;
+
+		*walker->blocks_read = 0;
+		mapped = next_mapped(walker, inode, at);
+		if (walker->losses != losses)
+			return EUCLEAN;
+		at = data < mapped ? data : mapped;
+		if (at >= size)
+			break;
 		size_t count = size - at < COMPARED_BYTES ? (size_t)(size - at) : COMPARED_BYTES;
 
 		error = content_reader_read(reader, bytes, count, at, problem);
 		if (!error)
 			error = contents_read(walker, inode, at, bytes + COMPARED_BYTES, count);
 		*is_same = !error && !memcmp(bytes, bytes + COMPARED_BYTES, count);
+		at += count;
 	}
 	return error;
 }
