@@ -190,13 +190,16 @@ errcode_t sameness_of_bytes(struct map_walker *walker, struct content_reader *re
 
 	*is_same = true;
 	while (!error && *is_same && at < size) {
-		uint64_t losses = walker->losses, data = next_data(file, at), mapped;
+		uint64_t losses = walker->losses, data = next_data(file, at);
 
 		*walker->blocks_read = 0;
-		mapped = next_mapped(walker, inode, at);
-		if (walker->losses != losses)
-			return EUCLEAN;
-		at = data < mapped ? data : mapped;
+		if (data > at) {
+			uint64_t mapped = next_mapped(walker, inode, at);
+
+			if (walker->losses != losses)
+				return EUCLEAN;
+			at = data < mapped ? data : mapped;
+		}
 		if (at >= size)
 			break;
 		size_t count = size - at < COMPARED_BYTES ? (size_t)(size - at) : COMPARED_BYTES;
