@@ -31,8 +31,8 @@ void block_runs_start(struct block_runs *runs, const struct ondisk_format *forma
 void block_runs_protect(struct block_runs *runs, const struct verity_place *place);
 
 /*
- * What is preallocated of a regular file and stays so; NULL: nothing. Only maps of extents can say it, and none of a
- * filesystem whose clusters are longer than an unwritten extent.
+ * Returns the parts of a regular file that are preallocated and stay so; NULL: none. Only maps of extents can say it,
+ * and none of a filesystem whose clusters are longer than an unwritten extent.
  */
 const struct tree_unwritten *block_runs_unwritten(const struct ondisk_format *format, const struct tree *tree,
                                                   uint32_t node);

@@ -485,7 +485,8 @@ static errcode_t finish(const struct zero_search *search, errcode_t error)
 
 static errcode_t run_search(struct zero_detection *detection, uint32_t step_bytes, bool samples, const uint64_t *only)
 {
-	uint32_t task_nodes = detection->reads_slowly ? SLOW_TASK_NODES : NODES_PER_TASK;
+	bool reads_slowly = pool_active(detection->readers) > pool_workers(detection->pool);
+	uint32_t task_nodes = reads_slowly ? SLOW_TASK_NODES : NODES_PER_TASK;
 	size_t task_count = node_part_count(detection->tree, task_nodes);
 	SCOPE_FREE struct findings *tasks = calloc(task_count, sizeof(*tasks));
 	SCOPE_FREE struct search_worker *workers = calloc(pool_workers(detection->readers), sizeof(*workers));

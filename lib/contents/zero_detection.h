@@ -20,9 +20,9 @@ struct zero_detection {
 	uint64_t least_hole_bytes; /* of zeros between data of a file; 0: all that are a cluster become holes */
 	uint64_t known_zero_bytes; /* the result: those that are holes of the tree now */
 	/* For searches: */
-	const char *image; /* its name in messages */
-	struct pool *readers;
-	bool reads_slowly; /* there are more readers than threads, and small tasks are better */
+	const char *image;    /* its name in messages */
+	struct pool *pool;    /* of threads that work */
+	struct pool *readers; /* where more of them are active than there are threads, small tasks are better */
 	struct progress *progress;
 	struct problem *problem;
 };

@@ -544,8 +544,8 @@ static void prepare_contents(struct populating *run)
 		.format = &run->plan.format,
 		.keeps_swap_files = run->scanned.like.is_wanted,
 		.image = options->image,
+		.pool = run->work.pool,
 		.readers = run->work.readers,
-		.reads_slowly = workplace_reads_slowly(&run->work),
 		.progress = options->progress,
 		.problem = run->work.problem,
 	};

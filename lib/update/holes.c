@@ -26,6 +26,7 @@ errcode_t holes_find(const struct update_options *options, struct update_plan *p
 		.format = &volume->format,
 		.least_hole_bytes = ZERO_DETECTION_LEAST_HOLE_BYTES,
 		.image = options->image,
+		.pool = pool,
 		.readers = pool,
 		.progress = options->progress,
 		.problem = problem,

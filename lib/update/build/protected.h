@@ -16,7 +16,7 @@ MUST_CHECK errcode_t protected_nodes_find(struct protection *protection, struct 
 
 static inline bool protected_nodes_has(const struct protection *protection, uint32_t node)
 {
-	return protection->count && protection_find(protection, node);
+	return protection_find(protection, node);
 }
 
 /* A walk over the blocks of a regular file's contents, and of what protects it. */
